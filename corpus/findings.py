@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_case, tvm_version
 from corpus.earlier import audit_rows, said_before
+from corpus.judgements import without_case
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONSTRUCTS = (("match_cast", "R.match_cast(", '"relax.expr.MatchCast"'), ("`If`", "if ", '"relax.expr.If"'))
 """What a failure may hang on: as an explanation names it, in TVMScript, and in JSON."""
+_MOST_OTHERS = 4
 _all_cases = functools.cache(load)
 _HEADER = """# mypy: ignore-errors
 import tvm
@@ -71,8 +73,13 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     return matches
 
 
-def recognize(findings: Sequence[FindingRecord]) -> dict[str, KnownAs]:
-    """Give what is known of each finding: what was said of this very one first, then what only fails like it."""
+def recognize(findings: Sequence[FindingRecord], others: bool = False) -> dict[str, KnownAs]:
+    """Give what is known of each finding: what was said of this very one first, then what only fails like it.
+
+    With ``others``, give the known defects of its pass instead: one cause shows in several ways.
+    """
+    if others:
+        return {each.id: told for each in findings if (told := _others(each)) is not None}
     known = {}
     for each in match(findings, _all_cases()):
         case = _likeliest(each)
@@ -81,6 +88,17 @@ def recognize(findings: Sequence[FindingRecord]) -> dict[str, KnownAs]:
         if said:
             known[each.finding.id] = said[0]
     return known
+
+
+def _others(finding: FindingRecord) -> KnownAs | None:
+    """Tell of the known defects of a finding's pass, those first whose modules have its operators."""
+    blamed = finding.culprit
+    cases = [case for case in _all_cases() if case.blamed == blamed and _failing_pattern(case) is not None]
+    cases.sort(key=lambda case: _rank(case, finding), reverse=True)
+    told = [f"{case.title} ({case.slug})" for case in cases]
+    told += [f"{each.better or each.title} (judged {each.id})" for each in without_case() if each.blamed == blamed]
+    told[_MOST_OTHERS:] = [f"and {len(told) - _MOST_OTHERS} more"] if len(told) > _MOST_OTHERS else []
+    return KnownAs(blamed, f"other known defects of {blamed}: {'; '.join(told)}") if told else None
 
 
 def _likeliest(found: Match) -> KnownCase | None:

@@ -72,6 +72,14 @@ def load(path: Path = DATA) -> tuple[Judgement, ...]:
 
 
 @functools.cache
+def without_case() -> list[Judgement]:
+    """Return the defects that no case shows, one a cause."""
+    shown = {each.cause for each in load() if each.cases}
+    found = {each.cause: each for each in reversed(load()) if each.verdict == "defect" and each.cause not in shown}
+    return [*found.values()]
+
+
+@functools.cache
 def causes() -> dict[str, Cause]:
     """Return the causes of defects, by the id of each finding that was judged and by the name of each case."""
     defects = [each for each in load() if each.verdict == "defect"]

@@ -2,7 +2,8 @@
 
 TVM has defects that show on drawn modules whatever the pass does. So a failure of a user's pass is asked of a
 *control*, too: the same module under an identity that rebuilds the functions which the pass changed. What fails there
-in the same way is TVM's, and is skipped.
+in the same way is TVM's, and is skipped. So is what TVM's ``rewrite_call`` breaks, which cleans up behind each rewrite:
+the rewrites alone are right, and fail in the same way once TVM's passes that clean up have run behind them.
 
 A pass without a contract has promised neither idempotence, nor locality, nor what it keeps. It is asked nevertheless;
 where it does not hold, the verdict carries a *note*, which names the line of contract that would promise or waive it.
@@ -18,6 +19,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 from tvm import relax
+from tvm.relax.dpl import _ffi
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from oracles.core.module_facts import apply, equal, load
@@ -34,6 +36,7 @@ Ask = Callable[[Subject, Iterable[OracleName]], list[Verdict]]
 """Gives the verdicts of some oracles on a subject."""
 
 TVM_ALONE = "TVM fails the same way without the pass"
+CLEANED = "TVM's clean-up after rewrite_call causes the failure"
 LATER_EDIT = "a later run modified the input module"
 
 _UNSAID: tuple[tuple[Callable[[Contract], bool], dict[str, Any]], ...] = (
@@ -86,17 +89,82 @@ def considered(subject: Subject, verdicts: list[Verdict], ask: Ask) -> list[Verd
     failed = [each for each in (*verdicts, *noted.values()) if each.outcome is Outcome.FAIL]
     alone = ask(_control(subject), {each.oracle for each in failed}) if failed else []
     tvms = {_essence(each) for each in alone if each.outcome is Outcome.FAIL}
+    wrong = {each.oracle for each in verdicts if each.outcome is Outcome.FAIL}
+    cleaned = _broken_behind(subject, wrong, ask) if wrong else set()
     considered = []
     for verdict in verdicts:
         note = noted.get(verdict.oracle)
         undone = verdict.oracle is OracleName.POSTCONDITION  # an identity does not do what a pass claims to do
         if verdict.outcome is Outcome.FAIL and not undone and _essence(verdict) in tvms:
             considered.append(replace(verdict, outcome=Outcome.SKIP, reason=TVM_ALONE, evidence=None))
+        elif verdict.outcome is Outcome.FAIL and _essence(verdict) in cleaned:
+            considered.append(replace(verdict, outcome=Outcome.SKIP, reason=CLEANED, evidence=None))
         elif verdict.outcome is not Outcome.FAIL and note is not None and _essence(note) not in tvms:
             considered.append(replace(verdict, note=_note(note)))
         else:
             considered.append(verdict)
     return considered
+
+
+def _broken_behind(subject: Subject, oracles: set[OracleName], ask: Ask) -> set[tuple[str, ...]]:
+    """Return how a pass fails behind whose calls of ``rewrite_call`` TVM cleans up, and not without that."""
+    calls: list[Any] = []
+    alone = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls))
+    if alone.facts is None or alone.output.error is not None or not calls:
+        return set()
+    right = {each.oracle for each in ask(alone, oracles) if each.outcome is Outcome.PASS}
+    clean = relax.transform  # what ``PatternMatchingMutator`` runs behind each rewrite while it changes anything
+    behind = [clean.CanonicalizeBindings(), clean.EliminateCommonSubexpr(), clean.DeadCodeElimination()] * 2
+    cleaned = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls, behind))
+    return {_essence(each) for each in ask(cleaned, right) if each.outcome is Outcome.FAIL} if right else set()
+
+
+def _rewriting_alone(built: Any, calls: list[Any], behind: Sequence[Any] = ()) -> Any:
+    """Return a pass whose calls of ``rewrite_call`` only rewrite, and are told; others run ``behind``."""
+    match = _ffi.rewrite_call
+
+    def rewrite(pattern: Any, rewriter: Callable[[Any, Any], Any], function: Any) -> Any:
+        def record(given: Any, matched: Any) -> Any:
+            if not tvm_ffi.structural_equal(made := rewriter(given, matched), given):
+                found.append((given, made))
+            return given  # so that nothing is rewritten, and there is nothing to clean up
+
+        calls.append(function)
+        for _ in range(8):
+            found: list[tuple[Any, Any]] = []
+            match(pattern, record, function)
+            if not found:
+                return function
+            function = _Replace(found).visit_expr(function)
+        raise ValueError("rewriting does not end")
+
+    def transform(module: tvm.IRModule, _: Any) -> tvm.IRModule:
+        _ffi.rewrite_call = rewrite
+        try:
+            return tvm.transform.Sequential([*behind])(built(module))
+        finally:
+            _ffi.rewrite_call = match
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="RewritingAlone")
+
+
+@mutator
+class _Replace(PyExprMutator):
+    """Puts other values into bindings, each once as it may hold what it stands for; their variables stay."""
+
+    def __init__(self, found: list[tuple[Any, Any]]) -> None:
+        super().__init__()
+        self.found = found
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        """Put it in."""
+        for index, (given, _) in enumerate(self.found):
+            if tvm_ffi.structural_equal(binding.value, given):
+                made = self.builder_.normalize(self.visit_expr(self.found.pop(index)[1]))
+                self.builder_.emit_normalized(relax.VarBinding(binding.var, made))
+                break
+        else:
+            super().visit_var_binding_(binding)
 
 
 def _seen_later(subject: Subject, verdict: Verdict) -> Verdict:
@@ -139,10 +207,12 @@ class _ControlPass(GivenPass):
 
 
 def _control(subject: Subject) -> Subject:
-    passes = [
-        _ControlPass(ref.name, "<identity>", Identity(_changed(subject))) if is_users(ref) else ref
-        for ref in subject.passes
-    ]
+    return _with(subject, lambda _: Identity(_changed(subject)))
+
+
+def _with(subject: Subject, control: Callable[[PassRef], Any]) -> Subject:
+    """Return the subject with controls in the place of the user's passes."""
+    passes = [_ControlPass(ref.name, "<control>", control(ref)) if is_users(ref) else ref for ref in subject.passes]
     return _like(subject, passes, subject.contracts)
 
 

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from fuzzer.cli.verbs.findings import listed_findings
 from fuzzer.core.terminal import prose, rendered, table
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted
+from fuzzer.store.grouping import noted
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
 from reports.tables import (
@@ -58,7 +59,8 @@ def _oracles(report: Report) -> list[RenderableType]:
     rows = [row.cells for row in oracle_rows(report.tallies)]
     if not rows:
         return ["No verdicts yet."]
-    return [table(ORACLE_COLUMNS, rows), *filter(None, [agreements_text(report.tallies)])]
+    told = [agreements_text(report.tallies), *noted(report.tallies)]
+    return [table(ORACLE_COLUMNS, rows), *map(prose, filter(None, told))]
 
 
 def _reasons(report: Report) -> list[RenderableType]:

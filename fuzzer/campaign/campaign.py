@@ -18,6 +18,7 @@ from fuzzer.findings.file import Decisions, KnownFindings
 from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES
 from fuzzer.shard.shard import TRIAGE, ShardTask
+from fuzzer.store.known import recognize
 from fuzzer.store.records import FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store, StoreError
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
@@ -78,7 +79,7 @@ class Campaign:
         progress.latest = None if self._deadline is None else self._deadline + self._grace
         self._recognizer = KnownFilter(store, known, decisions)
         self._buffer = WriteBuffer(store)
-        self._severities: dict[str, str] = {}  # of findings that wait
+        self._weights: dict[str, tuple[int, str]] = {}  # of findings that wait
         shelve = self._recognizer.shelve
         self._waiting = [self._turn(*each) for each in store.untriaged() if not shelve(each[1])]
         self._running: dict[Future[Any], str] = {}  # of ShardResult or TriageResult
@@ -178,11 +179,14 @@ class Campaign:
         """Give the shard to run now; ``None`` when none is left."""
         return self._rest.pop() if self._rest else next(shards, None)
 
-    def _turn(self, shard: int, finding_id: str) -> tuple[bool, str, int, str]:
-        """When a finding of a shard is looked into: what is likely known last, else the gravest first."""
-        if finding_id not in self._severities:
-            self._severities[finding_id] = self.store.finding(finding_id).assessment.severity.value
-        return finding_id in self._recognizer.likely, self._severities[finding_id], shard, finding_id
+    def _turn(self, shard: int, finding_id: str) -> tuple[bool, int, str, int, str]:
+        """When a finding is looked into: new, perhaps known, known, likely on the list; of each the gravest first."""
+        if finding_id not in self._weights:
+            finding = self.store.finding(finding_id)
+            known = recognize([finding], KnownFindings()).get(finding_id)
+            told = 0 if known is None else 1 + known.certain
+            self._weights[finding_id] = told, finding.assessment.severity.value
+        return finding_id in self._recognizer.likely, *self._weights[finding_id], shard, finding_id
 
     def _next_triage(self, shards_left: bool) -> str | None:
         """The finding to look into now: of those whose case no longer changes, as all shards before them are done."""
@@ -192,7 +196,7 @@ class Campaign:
         # Of the first shard that is not complete all pieces so far are recorded, in order.
         final = not shards_left and busy == len(self._running)
         settled = self._settle()
-        ready = [each for each in self._waiting if final or (not each[0] and each[2] <= settled)]
+        ready = [each for each in self._waiting if final or (not each[0] and each[-2] <= settled)]
         if not ready or self._time_is_up(self._grace):
             return None
         self._waiting.remove(first := min(ready))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fuzzer.minimizer.judge.criterion import Criterion
     from oracles.core.verdict import Verdict
     from relaxkit.passes.contract import OracleName
-    from relaxkit.passes.pass_ref import PassRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +38,9 @@ def contract_object(contract: Contract, generated: bool) -> dict[str, Any]:
         "changes": sorted(kept.value for kept in contract.changes),
         "postconditions": [{"claim": each.claim, "source": each.source} for each in stated_claims(contract)],
         "preconditions": [
-            {"name": _function_name(each), "says": (inspect.getdoc(each) or "").partition("\n")[0]}
+            {"name": name.replace("_", " ").strip(), "says": (inspect.getdoc(each) or "").partition("\n")[0]}
             for each in contract.preconditions
+            for name in [getattr(each, "__name__", str(each))]
         ],
         "refusals": [asdict(each) for each in contract.refusals],
         "second_run_refusals": [asdict(each) for each in contract.second_run_refusals],
@@ -173,7 +173,3 @@ def drawn_expressions(name: str, modules: int = 12) -> Iterator[str]:
         drawn = draw_from_bytes(passes_for(module, [name]), chance.randbytes(4096))
         if drawn is not None:
             yield drawn.expression
-
-
-def _function_name(function: Callable[..., Any]) -> str:
-    return re.sub(r"_", " ", getattr(function, "__name__", str(function))).strip()

@@ -126,22 +126,14 @@ def hardly_judged(rows: list[dict[str, Any]], oracles: Iterable[str], least: int
     found = []
     for row in rows:
         for oracle in oracles:
-            counted = row["oracles"].get(oracle)
-            verdicts = (
-                0 if counted is None else sum(counted[outcome] for outcome in _VERDICTS) + _unchanged(oracle, counted)
-            )
+            counted = row["oracles"].get(oracle, {"reasons": []})
+            numeric = [each for each in counted["reasons"] if oracle == OracleName.NUMERIC.value]
+            verdicts = sum(each["count"] for each in numeric if each["reason"] == UNCHANGED)
+            verdicts += sum(counted.get(outcome, 0) for outcome in _VERDICTS)
             if verdicts < least:
-                reasons = counted["reasons"] if counted is not None else []
-                why = f"{reasons[0]['count']} x {_reason(reasons[0])}" if reasons else ""
+                why = "".join(f"{each['count']} x {_reason(each)}" for each in counted["reasons"][:1])
                 found.append({"name": row["name"], "oracle": oracle, "verdicts": verdicts, "mostly": why})
     return found
-
-
-def _unchanged(oracle: str, counted: dict[str, Any]) -> int:
-    """Return how often the numeric oracle had nothing to execute, because the pass changed nothing."""
-    if oracle != OracleName.NUMERIC.value:
-        return 0
-    return sum(each["count"] for each in counted["reasons"] if each["reason"] == UNCHANGED)
 
 
 def hardly_judged_text(found: list[dict[str, Any]], least: int) -> RenderableType:

@@ -86,8 +86,5 @@ def rewrite(before: Mapping[str, int], after: Mapping[str, int]) -> str:
 def _side(sign: str, counts: list[tuple[str, int]]) -> list[str]:
     if len(counts) > MOST_NAMED:
         return [f"{sign}many"]
-    return [f"{sign}{name}{_times(count)}" for name, count in sorted(counts)]
-
-
-def _times(count: int) -> str:
-    return "" if count == 1 else f" x{count}" if count < MANY_TIMES else f" x{MANY_TIMES}+"
+    times = {1: "", **{many: f" x{many}" for many in range(2, MANY_TIMES)}}
+    return [f"{sign}{name}{times.get(count, f' x{MANY_TIMES}+')}" for name, count in sorted(counts)]

@@ -59,7 +59,7 @@ def cut(text: str, most: int) -> str:
     """At most so many characters of a line: whole sentences, else whole words and dots, and no open bracket."""
     if len(text) <= most:
         return text
-    head = text[: most - 3].rpartition(" ")[0] or text[: most - 3]
+    head = _whole_words(text[: most - 3])
     if (end := max(head.rfind(mark) for mark in (". ", "; "))) > most // 2:
         return head[:end]
     while head.count("(") > head.count(")") and head.rfind("(") > most // 2:
@@ -68,8 +68,14 @@ def cut(text: str, most: int) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """At most ``width`` characters, the cut marked with dots."""
-    return text if len(text) <= width else text[: width - 3] + "..."
+    """At most ``width`` characters, the cut marked with dots, and behind a word."""
+    return text if len(text) <= width else _whole_words(text[: width - 3]) + "..."
+
+
+def _whole_words(head: str) -> str:
+    """Drop the word that a cut leaves unfinished, unless that is half of all."""
+    whole = head.rpartition(" ")[0]
+    return whole if 2 * len(whole) > len(head) else head
 
 
 # Findings told apart from questions and suspects, and numbers of things in words.

@@ -161,12 +161,7 @@ def _operator_behind(text: str) -> str:
 def _first_paragraph(text: str) -> str:
     """Return the first line that says something, joined with the next one when it ends in a colon."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return ""
-    first = lines[0]
-    if first.endswith(":") and len(lines) > 1:
-        first += " " + lines[1]
-    return first
+    return " ".join(lines[: 1 + lines[0].endswith(":")] if lines else ())
 
 
 def signature(verdict: Verdict) -> Signature:

@@ -67,7 +67,7 @@ def render(changes: Changes) -> list[str]:
         lines += [f"{status:<5} {_line(each)}" for each in seen[:_MOST]] + _more(seen, f"{status:<5}")
     lines += [f"note  {line}" for line in changes.differences]
     moved = "; ".join(
-        _moved(standing.value, come[standing], gone[standing])
+        f"{counted(len(come[standing]), standing.value)} new, {len(gone[standing])} gone"
         for standing in Standing
         if standing is Standing.FINDING or come[standing] or gone[standing]
     )
@@ -75,10 +75,6 @@ def render(changes: Changes) -> list[str]:
         f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; {moved}"
     )
     return lines
-
-
-def _moved(what: str, come: Sequence[SeenFinding], gone: Sequence[SeenFinding]) -> str:
-    return f"{counted(len(come), what)} new, {len(gone)} gone"
 
 
 def _more(rows: Sequence[object], status: str) -> list[str]:

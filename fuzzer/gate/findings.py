@@ -37,11 +37,6 @@ class SortedFindings:
     accepted: tuple[FindingRecord, ...]
 
 
-def entry_of(known: KnownFindings, seen: SeenFinding) -> KnownFinding | None:
-    """The entry that names a finding of a campaign or of a baseline."""
-    return known.find(*seen.names)
-
-
 def sort_findings(
     known_findings: KnownFindings,
     policy: Policy,
@@ -61,7 +56,7 @@ def sort_findings(
     old = {each.id for each in baseline.seen} if baseline and policy.comparing.accept_findings else set()
     new, noted, known, questions, suspects, accepted = [], [], [], [], [], []
     for record, seen in sorted(zip(measured.records, measured.seen, strict=True), key=lambda pair: pair[0].rank):
-        entry = entry_of(known_findings, seen)
+        entry = known_findings.find(*seen.names)
         if entry is not None:
             known.append((record, entry))
         elif record.suspect:
@@ -132,4 +127,4 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
 
 def excused_by(known: KnownFindings, policy: Policy) -> Callable[[SeenFinding], bool]:
     """Make a test of whether failures of a finding are excused: it is known, or a question that is only said."""
-    return lambda seen: entry_of(known, seen) is not None or excuses_question(policy, seen)
+    return lambda seen: known.find(*seen.names) is not None or excuses_question(policy, seen)

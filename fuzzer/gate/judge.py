@@ -105,7 +105,10 @@ def judge_campaign(
             rulings.append(_campaign(RulingStatus.SHORT, detail + _keep(measured, policy.baseline)))
         else:
             silent = {rule.subject for rule in rules if not rule.limit.regression}
-            rulings += compare(measured, baseline, known, policy.comparing, lambda each: not _within(each, silent))
+            rulings += compare(
+                measured, baseline, known, policy.comparing,
+                lambda each: not any(wider.holds(each.oracle, each.culprit) for wider in silent),
+            )  # fmt: skip
         rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
     total = measured.count(GateSubject())
     rulings += _whole(measured, total)
@@ -113,11 +116,6 @@ def judge_campaign(
         exit_of(rulings), tuple(rulings), rules, total, excused_of(GateSubject(), total, excused), findings, measured,
         baseline, known_here,
     )  # fmt: skip
-
-
-def _within(subject: GateSubject, wider: set[GateSubject]) -> bool:
-    """Say whether a subject is one of these or a part of one."""
-    return any(each.oracle in (None, subject.oracle) and each.culprit in (None, subject.culprit) for each in wider)
 
 
 def _campaign(status: RulingStatus, detail: str) -> Ruling:

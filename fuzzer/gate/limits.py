@@ -146,32 +146,33 @@ _SHARES = (
 
 
 def _share(rule: Rule, measured: MeasuredCampaign, cell: Cell, of: _Share) -> Ruling | None:
-    requirement = of.requirement
-    most = getattr(rule.limit, requirement.value)
-    if most is None:
+    if getattr(rule.limit, of.requirement.value) is None:
         return None
-    moot = _moot(rule, measured) if requirement is Requirement.SKIPS else 0
-    count, total = of.part(cell) - moot, of.whole(cell) - moot
-    share = count / total if total else None
-    detail = f"{percent(share)} {of.called} (at most {percent(most)}; {count} of {total})"
-    if share is not None and share > most:
-        reasons = measured.reasons(rule.subject, of.outcome, of.among)[:_REASONS]
-        detail += ", mostly " + ", ".join(f"{number} x {why}" for why, number in reasons)
+    moot = _moot(rule, measured) if of.requirement is Requirement.SKIPS else 0
+    reasons = measured.reasons(rule.subject, of.outcome, of.among)[:_REASONS]
+    mostly = ", mostly " + ", ".join(f"{number} x {why}" for why, number in reasons)
     # Nothing said is no evidence that little is skipped, but that is for min_checks to find.
-    status = RulingStatus.FAIL if share is not None and share > most else RulingStatus.OK
-    return _ruling(status, requirement, rule, detail, share=share, limit=most, count=count, total=total)
+    return _at_most(
+        rule, of.requirement, of.part(cell) - moot, of.whole(cell) - moot, of.called, RulingStatus.OK, mostly
+    )
 
 
 def _unproved(rule: Rule, ways: Mapping[str, int]) -> Ruling:
-    most = rule.limit.max_unproved_share
-    assert most is not None
     total = sum(ways.values())
     count = total - ways.get(Agreement.PROVED.value, 0)
-    share = count / total if total else None
-    detail = f"{percent(share)} of agreements not proved (at most {percent(most)}; {count} of {total})"
     # Without an agreement nothing was proved: that is no evidence.
-    status = RulingStatus.SHORT if share is None else RulingStatus.FAIL if share > most else RulingStatus.OK
-    return _ruling(status, Requirement.UNPROVED, rule, detail, share=share, limit=most, count=count, total=total)
+    return _at_most(rule, Requirement.UNPROVED, count, total, "of agreements not proved", RulingStatus.SHORT)
+
+
+def _at_most(
+    rule: Rule, requirement: Requirement, count: int, total: int, called: str, without: RulingStatus, mostly: str = ""
+) -> Ruling:
+    """Hold a share against its limit, ``without`` any the status is that, and say why it is ``mostly`` too large."""
+    most, share = getattr(rule.limit, requirement.value), count / total if total else None
+    detail = f"{percent(share)} {called} (at most {percent(most)}; {count} of {total})"
+    status = without if share is None else RulingStatus.FAIL if share > most else RulingStatus.OK
+    detail += mostly if status is RulingStatus.FAIL else ""
+    return _ruling(status, requirement, rule, detail, share=share, limit=most, count=count, total=total)
 
 
 def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling:

@@ -104,8 +104,8 @@ class GateSubject:
         """Name in output."""
         return " ".join(part for part in (self.culprit, self.oracle) if part) or "campaign"
 
-    def holds(self, oracle: str, culprit: str) -> bool:
-        """Say whether a verdict of this oracle on this pass belongs to it."""
+    def holds(self, oracle: str | None, culprit: str | None) -> bool:
+        """Say whether a verdict of this oracle on this pass, or all of one, belongs to it."""
         return self.oracle in (None, oracle) and self.culprit in (None, culprit)
 
 
@@ -190,11 +190,6 @@ def _seen(record: FindingRecord, decisions: Decisions) -> SeenFinding:
 
 def _cell(tally: Tally) -> Cell:
     outcome, count = Outcome(tally.outcome), tally.count
-    return Cell(
-        passed=count if outcome is Outcome.PASS else 0,
-        failed=count if outcome is Outcome.FAIL else 0,
-        skipped=count if outcome is Outcome.SKIP and tally.reason != NOT_ASKED else 0,
-        rejected=count if outcome is Outcome.REJECT else 0,
-        invalid=count if outcome is Outcome.INVALID else 0,
-        undecidable=count if outcome is Outcome.SKIP and tally.reason in UNDECIDED else 0,
-    )
+    if outcome is Outcome.SKIP:
+        return Cell(skipped=count * (tally.reason != NOT_ASKED), undecidable=count * (tally.reason in UNDECIDED))
+    return Cell(*(count * (each is outcome) for each in Outcome))  # whose order the fields have

@@ -7,7 +7,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.core.text import counted
-from fuzzer.gate.findings import entry_of
 from fuzzer.gate.limits import excused_of
 from fuzzer.gate.regressions import SUMMARY
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
@@ -22,6 +21,7 @@ MOST = 10
 _FEW = 5
 _WIDTH = 80
 _COMPARED = (Requirement.REGRESSION, Requirement.COLLAPSE)
+_IMPLIED = Requirement.CHECKS  # what the pass rate of the same subject says, too
 _NAMES = {
     GateExit.PASSED: "passed",
     GateExit.FAILED: "FAILED",
@@ -59,16 +59,11 @@ def render(result: GateResult) -> list[str]:
 def _held(rulings: Sequence[Ruling]) -> list[str]:
     """List what a pass rests on: the policy's own rules a line each, everything else counted."""
     rated = {ruling.subject for ruling in rulings if ruling.requirement is Requirement.PASS_RATE}
-    own = [ruling for ruling in rulings if ruling.own and not (_is_implied(ruling) and ruling.subject in rated)]
+    own = [each for each in rulings if each.own and (each.requirement is not _IMPLIED or each.subject not in rated)]
     lines = _cut(own, 2 * MOST)
     others = sum(not ruling.own and ruling.requirement not in _COMPARED for ruling in rulings)
     told = f"{RulingStatus.OK:<5} met {counted(others, 'requirement')} that the policy sets for each oracle and pass"
     return [*lines, told] if others else lines
-
-
-def _is_implied(ruling: Ruling) -> bool:
-    """Say whether the pass rate of the same subject says it, too."""
-    return ruling.requirement is Requirement.CHECKS
 
 
 def _cut(rulings: Sequence[Ruling], most: int) -> list[str]:
@@ -162,7 +157,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
 def _rule(result: GateResult, rule: Rule) -> dict[str, Any]:
     cell = result.measured.count(rule.subject)
     asked = {record.id for record in result.findings.questions}
-    known = [seen for seen in result.measured.seen if entry_of(result.known, seen) or seen.id in asked]
+    known = [seen for seen in result.measured.seen if result.known.find(*seen.names) or seen.id in asked]
     mine = [ruling for ruling in result.rulings if ruling.subject == rule.name and ruling.requirement not in _APART]
     return {
         "oracle": rule.oracle, "pass": rule.culprit, "min_pass_rate": rule.limit.min_pass_rate,

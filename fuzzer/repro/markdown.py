@@ -224,11 +224,12 @@ def _notes(
     blame = assessment.beside(finding.culprit)
     told = known if known is not None and known.cause is None else None  # else the section on the cause says it
     told = told.also if told is not None and told.listed else told  # the user's own list is nobody else's concern
+    said = told.line if told is not None else finding.others
     lines = [
         f"* Pass: {_code(finding.culprit)}",
         f"* Severity: {assessment.severity.words} ({scale}){against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {escaped(_sentence(told.line))}"] if told is not None else []),
+        *([f"* {escaped(_sentence(said))}"] if said else []),
         f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",
     ]
     return "\n".join(lines) + "\n"

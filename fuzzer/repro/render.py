@@ -12,6 +12,7 @@ from typing import Any
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.case import Case
+from fuzzer.core.text import shorten
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.repro.bundle import import_lines, select
 from fuzzer.repro.checks.check import NOT_EQUAL, Check
@@ -243,4 +244,4 @@ def _safe(text: Any) -> str:
     """Return the first line, safe inside a docstring, short enough for a line of a script."""
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
     line = (lines[0] if lines else "").replace("\\", "/").replace('"""', "'''")
-    return line if len(line) <= _FACT else line[: _FACT - 3] + "..."
+    return shorten(line, _FACT)

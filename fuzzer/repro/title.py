@@ -56,7 +56,7 @@ _WORDS = {
     "later-call-differs": "makes a program give another result when called again",
 }
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
-_CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3})"
+_CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
@@ -193,16 +193,23 @@ def _fit(head: str, when: str = "", rest: str = "") -> str:
     short, bare = _clause(rest, room - len(when)), _clause(rest, room)
     if len(when) > room or (bare and not short and not when.startswith(" when")):
         when, short = "", bare
-    if not short and len(cut := _LOOSE_END.sub("", _clause(rest, room - len(when) - len(_CUT), " "))) > _ENOUGH:
-        short = cut + _CUT
-    return head + when + short if len(head) <= MOST else _clause(head, MOST) or _clause(head, MOST, " ")
+    if len(head) <= MOST:
+        return head + when + (short or _words(rest, room - len(when)))
+    whole = _clause(head, MOST)  # of which little says nothing
+    return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole
+
+
+def _words(text: str, room: int) -> str:
+    """Cut a text behind a word with which it may end, and say so; empty where little fits."""
+    cut = _LOOSE_END.sub("", _clause(text, room - len(_CUT), " "))
+    return cut + _CUT if len(cut) > _ENOUGH else ""
 
 
 def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
     """Cut a text where a clause of it ends, outside of brackets and quotes; empty where none ends in time."""
     if len(text) <= room:
         return text
-    for found in reversed([*re.finditer(end, text[3 : max(room, 0) + 3])]):
+    for found in reversed([*re.finditer(end, text[3:])]):
         part = text[: found.start() + 3]
         if len(part) <= room and not (part.count("`") % 2 or any(part.count(a) - part.count(b) for a, b in _PAIRS)):
             return part

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import Standing, by_standing
+from fuzzer.core.text import Standing, by_standing, counted
 from fuzzer.findings.file import Decisions, Placed
+from oracles.core.verdict import NOTE
 
 if TYPE_CHECKING:
-    from fuzzer.store.records import FindingRecord
+    from fuzzer.store.records import FindingRecord, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,15 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
         if place.id not in placed or place.decision is None:
             placed[place.id] = place
     return [FamilyGroup(placed[key], tuple(members)) for key, members in found.items()]
+
+
+def noted(tallies: Sequence[Tally]) -> list[str]:
+    """Write what users' passes do of which no contract speaks, the most frequent first."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in tallies:
+        counts[each.culprit, each.reason] += each.count
+    rows = [(name, many, said) for (name, said), many in counts.most_common() if said.startswith(NOTE)]
+    return [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows]
 
 
 def apart_by_family(groups: Sequence[FamilyGroup]) -> dict[Standing, list[FamilyGroup]]:

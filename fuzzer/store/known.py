@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import entry_points
 
@@ -14,7 +14,8 @@ from fuzzer.store.records import FindingRecord, FindingState
 GROUP = "relaxfuzz.known"
 """Entry-point group of collections of known cases.
 
-Each is a function that takes findings, and gives :class:`KnownAs` by id.
+Each is a function that takes findings, and gives :class:`KnownAs` by id; with ``others``, what else is known of the
+passes of these findings.
 """
 
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
@@ -115,8 +116,8 @@ def recognize(
         fuzzer.core.toml.TomlError: ``findings.toml`` is wrong.
     """
     found: dict[str, KnownAs] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name, reverse=True):
-        found |= entry.load()(findings)
+    for collection in _collections():
+        found |= collection(findings)
     listed = known or load_known(None)
     for each in findings if listed.entries else ():
         family = (decisions or Decisions()).place(each.id, each.family, each.former).id
@@ -129,9 +130,16 @@ def recognize(
 
 
 def named(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[FindingRecord]:
-    """Give findings that have no script the titles under which they are known."""
+    """Give findings the titles under which they are known; new ones the known defects of their passes, to look at."""
     told = {name: each.title or each.sentence for name, each in known.items() if each.certain}
-    return [replace(each, known_title=told.get(each.id, "")) for each in findings]
+    new, others = [each for each in findings if each.id not in known], dict[str, str]()
+    for collection in _collections():
+        others |= {name: each.sentence for name, each in collection(new, others=True).items()}
+    return [replace(each, known_title=told.get(each.id, ""), others=others.get(each.id, "")) for each in findings]
+
+
+def _collections() -> list[Callable[..., dict[str, KnownAs]]]:
+    return [entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name, reverse=True)]
 
 
 def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> str:

@@ -173,6 +173,7 @@ class FindingRecord:
         parts: What the script at ``repro`` is made of.
         assessed: How much it weighs, once triage has looked.
         known_title: The title under which it is known, where it has no script.
+        others: The known defects of its pass, in a line, where it is not known itself.
     """
 
     id: str
@@ -194,6 +195,7 @@ class FindingRecord:
     parts: ScriptParts | None = None
     assessed: Assessment | None = None
     known_title: str = ""
+    others: str = ""
 
     @property
     def kind(self) -> str:

@@ -57,7 +57,8 @@ class Store(StoreReader):
         directory = Path(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            if any(not _is_begun(entry.name) for entry in directory.iterdir()):
+            names = [each.name for each in directory.iterdir() if not each.name.startswith(_NEW)]
+            if names not in ([], [LOCK_NAME]):  # what a killed creation leaves behind
                 raise StoreError(f"'{directory}' is not empty and contains no campaign")
             lock = take_lock(directory)
         except StoreError:
@@ -327,8 +328,3 @@ def _earliest(results: Sequence[ShardResult]) -> dict[str, tuple[int, SignatureH
             if known is None or (result.number, hit.index) < (known[0], known[1].index):
                 found[finding_id] = result.number, hit
     return found
-
-
-def _is_begun(name: str) -> bool:
-    """Say whether a file is what a killed creation leaves behind."""
-    return name == LOCK_NAME or name.startswith(_NEW)

@@ -7,7 +7,6 @@ from typing import Any
 
 from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
-from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.repro.markdown import bug_report
 from reports.findings import Disposition, Dispositions, passes_text, script_text, title_line
 from reports.tables import Report
@@ -56,6 +55,7 @@ def finding_rows(
         module, script = modules.get(finding.id, ""), script_text(report.directory, finding.repro)
         disposition, parts = dispositions.of(finding), finding.parts
         family = decisions.place(finding.id, finding.family, finding.former)
+        near = None if parts is None else parts.nearest
         cost, known = report.costs.get(finding.id), report.recognized.get(finding.id)
         if disposition is Disposition.FAILS and dispositions.policy is None and known is not None and known.listed:
             disposition = Disposition.KNOWN
@@ -83,6 +83,7 @@ def finding_rows(
             "bindings": finding.bindings,
             "note": finding.note,
             "known": None if known is None else {**known.to_object(), "line": known.line},
+            "others": finding.others,
             "issue": None if script is None or parts is None else lines.add(
                 bug_report(
                     finding, finding.verdict, report.info, script, parts, finding.bisected, known, report.directory,
@@ -96,7 +97,7 @@ def finding_rows(
             "minimized": finding.minimized is not None,
             "module": lines.add(module) if module else None,
             "change": "" if parts is None else parts.change,
-            "neighbour": None if script is None else _neighbour(parts),
+            "neighbour": None if script is None or near is None else [near.what, near.diff()],
             "repro": finding.repro,
             "script": None if script is None else lines.add(script),
             "cost": None if cost is None else [round(cost.judging, 1), round(cost.triage, 1)],
@@ -109,11 +110,6 @@ def _standing(disposition: Disposition) -> Standing:
     """Return the part of a list that a finding is in: what a policy makes a finding of is one."""
     values = {each.value for each in Standing}
     return Standing(disposition.value) if disposition.value in values else Standing.FINDING
-
-
-def _neighbour(parts: ScriptParts | None) -> list[str] | None:
-    """Say what the nearest module that passes is, and which lines differ, if the script has one."""
-    return None if parts is None or parts.nearest is None else [parts.nearest.what, parts.nearest.diff()]
 
 
 def _cut(text: str) -> str:

@@ -13,15 +13,19 @@ from test_corpus_match import FOUND, campaign
 from corpus.case import load
 from corpus.findings import match, recognize
 from corpus.judgements import load as load_judgements
+from corpus.judgements import without_case
 from fuzzer.cli.main import main
+from fuzzer.cli.verbs.findings import _below
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
+from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.gate.findings import SortedFindings, finding_rulings
 from fuzzer.gate.ruling import RulingStatus
-from fuzzer.store.known import KnownAs, in_words, state_of
+from fuzzer.repro.markdown import bug_report
+from fuzzer.store.known import KnownAs, in_words, named, state_of
 from fuzzer.store.known import recognize as tell
-from fuzzer.store.records import FindingState
+from fuzzer.store.records import CampaignInfo, FindingState
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
 
@@ -186,3 +190,37 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["triage", "merge", "F012345678", "F012345679", "--reason", "r", "--reference", "apache/tvm#1"]) == 2
     assert "--reference is for `relaxfuzz triage known`" in capsys.readouterr().err
     assert main(["triage", "known", "no-id", "--reference", "u", "--reason", "r", "--file", str(file)]) == 2
+
+
+def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path) -> None:
+    """One cause shows in several ways: here a vector that becomes a column, by another check of TVM's."""
+    message = "Matmul requires the reduction length of the operands to be equal."
+    traits = Traits("ExpandMatmulOfSum", Skeleton(("add", "matmul")))
+    found = replace(
+        FOUND, culprit="ExpandMatmulOfSum", evidence=Evidence("ValueError", message), traits=traits, known_title=""
+    )
+    assert tell([found]) == {}
+    (finding,) = named([found], {})
+    assert finding.others.startswith("other known defects of ExpandMatmulOfSum: ")
+    told = {case.slug: case.title for case in load() if case.blamed == "ExpandMatmulOfSum"}
+    assert len(told) > 3
+    assert all(f"{title} ({slug})" in finding.others for slug, title in told.items())
+    assert [*_below(finding, None, tmp_path)][1] == finding.others
+    parts = ScriptParts("", False, (), 0, Words("title", "a", "b"))
+    info = CampaignInfo(1, "", 0.0, 1, 1, 1, "", "", (), (), "finished", "1m")
+    issue = bug_report(finding, finding.verdict, info, "", parts)
+    assert "* Other known defects of ExpandMatmulOfSum: ExpandMatmulOfSum" in issue
+    assert named([found], {found.id: KnownAs("x", "y")})[0].others == "", "what is known itself needs none"
+    many = named([replace(found, culprit="LegalizeOps")], {})[0].others
+    assert many.count("; ") == 4
+    assert " more" in many
+    assert named([replace(found, culprit="NoPass")], {})[0].others == ""
+
+
+def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:
+    shown = {each.cause for each in load_judgements() if each.cases}
+    assert not any(each.cause in shown or each.verdict != "defect" for each in without_case())
+    causes = [each.cause for each in without_case()]
+    assert len(causes) == len(set(causes)) > 0
+    alone = next(each for each in without_case() if all(case.blamed != each.blamed for case in load()))
+    assert f"(judged {alone.id})" in named([replace(FOUND, culprit=alone.blamed)], {})[0].others

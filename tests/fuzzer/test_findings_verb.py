@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,10 @@ from fuzzer.cli.main import main
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.store.writer import FindingState, Store
+from oracles.core.verdict import NOTE
+from reports.markdown import render_markdown
+from reports.tables import load_report
+from reports.text import render_text
 
 
 @pytest.fixture
@@ -212,3 +217,18 @@ def test_a_filter_that_does_not_exist_is_told(
 ) -> None:
     assert main(["findings", directory, *options]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_what_no_contract_speaks_of_is_told_behind_the_findings(
+    directory: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = shard(1)
+    result.tallies["idempotence", "Mine", "pass", f"{NOTE}a second run changes the module again"] = 7
+    with Store.open(Path(directory), read_only=False) as store:
+        store.record_shard(result, 2.0)
+        report = replace(load_report(Path(directory)), findings=[])
+    told = "Mine, 7 modules, note: a second run changes the module again"
+    assert main(["findings", directory]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == told
+    assert f"\n{told}\n" in render_text(report)
+    assert f"\n{told}.\n" in render_markdown(report, lambda _: "")

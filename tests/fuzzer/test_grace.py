@@ -20,6 +20,7 @@ from fuzzer.core.config import Config
 from fuzzer.findings.signature import signature
 from fuzzer.repro import run
 from fuzzer.repro.run import check_text
+from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingState, SignatureHits
 from fuzzer.store.writer import Store
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
@@ -95,3 +96,29 @@ def test_the_gravest_is_looked_into_first(tmp_path: Path, monkeypatch: pytest.Mo
         store.record_shard(shard(1, later), 2.0)
         assert Campaign(store, config, Progress(config)).run() == "finished"
     assert asked == ["wrong-value", "InternalError", "InternalError"]
+
+
+def test_what_is_known_elsewhere_is_looked_into_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def noted(job: TriageJob, _workers: Callable[[], IsolatedWorker]) -> TriageResult:
+        asked.append(job.id)
+        return TriageResult(job.id, TriageState.GONE)
+
+    monkeypatch.setattr(local, "triage_finding", noted)
+    config = Config(
+        seed=7, passes=("FuseOps",), user_passes=(), oracles=(OracleName.CRASH,), max_examples=0, seconds=None,
+        workers=1, case_timeout=20.0, memory_limit=3 << 30,
+    )  # fmt: skip
+    known, perhaps, new = hit("Check failed: boom", 1), hit("Check failed: bang", 2), hit("Check failed: crack", 3)
+    told = {
+        each.signature.id: KnownAs("a case", "why", certain=certain)
+        for each, certain in ((known, True), (perhaps, False))
+    }
+    monkeypatch.setattr(
+        campaign, "recognize", lambda findings, _: {each.id: told[each.id] for each in findings if each.id in told}
+    )
+    with Store.create(tmp_path / "out", META) as store:
+        store.record_shard(shard(0, known, perhaps, new), 1.0)
+        assert Campaign(store, config, Progress(config)).run() == "finished"
+    assert asked == [each.signature.id for each in (new, perhaps, known)]

@@ -27,6 +27,29 @@ PASS = "clips.py:LowerClip"
 SOURCE = "from tvm import relax\n\nLowerClip = LowerMore = relax.transform.Normalize\n"
 
 
+MENDED = """
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+
+RELU = tvm.ir.Op.get("relax.nn.relu")
+
+
+@mutator
+class _Twice(PyExprMutator):
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        return relax.op.nn.relu(self.builder_.emit(call)) if call.op == RELU else call
+
+
+@relax.transform.function_pass(opt_level=0)
+class Clip:
+    def transform_function(self, function, module, context):
+        return _Twice(module).visit_expr(function)
+"""
+
+
 def init(folder: Path, *arguments: str) -> int:
     (folder / "clips.py").write_text(SOURCE)
     return VERB.run(parser_of(VERB).parse_args([str(folder), *arguments]))
@@ -77,6 +100,39 @@ def test_operators_are_found_where_a_package_hides_its_pass(tmp_path: Path, name
     files = ["package/__init__.py", "package/inner.py"]
     expected = {"relax.multiply", "relax.nn.layer_norm"} | ({"relax.nn.relu"} if "relu" in named else set())
     assert set(_aimed(tmp_path, ["package:LowerClip"], files)) == expected
+
+
+def test_in_an_empty_repository_pytest_needs_nothing_else(tmp_path: Path) -> None:
+    """No conftest.py, no package, and no directory to start it in: `pytest` alone finds the pass."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "clips.py").write_text(MENDED)
+    assert VERB.run(parser_of(VERB).parse_args([str(tmp_path), "--pass", "mine.clips:Clip"])) == 0
+    written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py"))
+    assert written == ["mine/clips.py", "tests/test_relaxfuzz.py"]
+    elsewhere = tmp_path / "tests"
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "pytest"), "-p", "no:cacheprovider", "--hypothesis-profile",
+         "relaxfuzz-quick", "test_relaxfuzz.py"],
+        cwd=elsewhere, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
+
+
+@pytest.mark.parametrize(("name", "head"), [("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]")])
+def test_a_file_that_pytest_reads_is_not_put_out_of_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, head: str
+) -> None:
+    """With a table of pytest's in pyproject.toml it would read that instead."""
+    (tmp_path / name).write_text(f"{head}\naddopts = -q\n")
+    assert init(tmp_path, "--pass", PASS) == 0
+    assert (
+        f"pytest reads {name} instead of pyproject.toml; add to {name}:\n  pythonpath = .\n" in capsys.readouterr().out
+    )
+    assert "pytest" not in (tmp_path / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\naddopts = '-q'\n")
+    assert init(tmp_path, "--pass", PASS, "--force") == 0
+    assert "relaxfuzz_known" in (tmp_path / "pyproject.toml").read_text()
 
 
 def test_the_workflows_test_what_the_project_names(tmp_path: Path) -> None:
@@ -149,7 +205,8 @@ def test_keys_of_several_lines_are_replaced_and_others_named(
     said = capsys.readouterr().out
     assert f"kept {project}" in said
     assert f"keeps its 'pass'; --force makes it pass = [\"{PASS}\"]" in said
-    assert "add to pytest.ini:\n  relaxfuzz_min_changed = 1\n  relaxfuzz_known = findings.toml\n" in said
+    keys = "  pythonpath = .\n  relaxfuzz_min_changed = 1\n  relaxfuzz_known = findings.toml\n"
+    assert f"add to pytest.ini:\n{keys}" in said
     assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert read_toml(project).table == {"tool": {"relaxfuzz": {"pass": [PASS], "seed": 1}}}
     assert project.read_text().startswith(f'[tool.relaxfuzz]\npass = ["{PASS}"]\n')

@@ -13,6 +13,8 @@ def test_first_line_falls_back() -> None:
 def test_shorten_marks_the_cut() -> None:
     assert shorten("abcdefgh", 6) == "abc..."
     assert shorten("abcdef", 6) == "abcdef"
+    assert shorten("the pass raises an error", 15) == "the pass...", "behind a word"
+    assert shorten("a longwordthatdoesnotend", 15) == "a longwordth...", "of which little is left otherwise"
 
 
 OP = (

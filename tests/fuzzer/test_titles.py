@@ -312,3 +312,13 @@ def test_a_message_is_cut_where_a_clause_ends() -> None:
     said = "Number of arguments and parameters mismatch: Function lv has type R.Callable((R.Tensor((1,)),), R.Any)"
     title = title_of(case_of(Argsort, "FuseOps"), crash_of(f"{said} and accepts 1 parameters"))
     assert title == "FuseOps fails on relax.argsort: Number of arguments and parameters mismatch"
+
+
+def test_what_is_cut_within_a_clause_says_so() -> None:
+    case = case_of(Argsort, "FuseOps")
+    said = "basic_string::replace: __pos (which is 18446744073709551615) > this->size() that is left of the string here"
+    assert title_of(case, crash_of(said)).endswith("basic_string::replace"), "what stands in brackets ends no clause"
+    blame = "the function that infers the types of what a function returns and of each of its parameters"
+    title = title_of(case, crash_of("x"), blame=blame)
+    assert len(title) <= MOST
+    assert title.endswith(" ...")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import tvm
 from tvm import relax
+from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -16,7 +17,7 @@ from oracles import Contract, Idempotence, Kept, Locality, OracleFailure, Oracle
 from oracles.check import line
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
-from oracles.users_pass import LATER_EDIT, TVM_ALONE, Identity, rewritten
+from oracles.users_pass import CLEANED, LATER_EDIT, TVM_ALONE, Identity, rewritten
 from relaxkit.passes.pass_ref import GivenPass
 
 
@@ -250,3 +251,51 @@ def test_what_is_no_pass_is_one_line_that_says_what_to_write(given: Any, said: s
 )
 def test_the_forms_of_a_pass(given: Any) -> None:
     assert all(each.outcome is not Outcome.FAIL for each in check(Sum, given))
+
+
+def declared_less() -> tvm.IRModule:
+    """A variable is declared to be less than its value is, as any may be."""
+    vector = relax.TensorType((1,), "float32")
+    builder, x, lv = relax.BlockBuilder(), relax.Var("x", vector), relax.Var("lv", relax.TensorType())
+    with builder.function("main", [x]):
+        builder.emit_normalized(relax.VarBinding(lv, builder.normalize(relax.op.add(x, x))))
+        inner = builder.emit(relax.op.nn.relu(builder.match_cast(lv, vector)))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(inner)))
+    return builder.get()
+
+
+@I.ir_module
+class Relus:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return R.nn.relu(R.nn.relu(x))
+
+
+OPERAND = wildcard()
+OUTER = is_op("relax.nn.relu")(is_op("relax.nn.relu")(OPERAND))
+
+
+def rewriting(made_of: Callable[[Any], Any]) -> Any:
+    def transform(module: tvm.IRModule) -> tvm.IRModule:
+        main = rewrite_call(OUTER, lambda _, matched: made_of(matched[OPERAND]), module["main"])
+        return tvm.IRModule({"main": main})
+
+    return made(transform)
+
+
+def test_what_tvm_cleans_up_behind_a_rewrite_is_not_held_against_it() -> None:
+    """EliminateCommonSubexpr puts a variable that is declared to be less in the place of one with the type."""
+    found = of(check(declared_less(), rewriting(relax.op.nn.relu)), OracleName.WELL_FORMED)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, CLEANED)
+
+
+@pytest.mark.parametrize(
+    ("made_of", "said"),
+    [
+        (relax.op.negative, "numeric fail"),
+        (lambda x: relax.op.astype(relax.op.nn.relu(x), "float16"), "well-formed fail"),
+    ],
+)
+def test_a_wrong_rewrite_is_the_pass_s(made_of: Callable[[Any], Any], said: str) -> None:
+    with pytest.raises(OracleFailure, match=said):
+        check(Relus, rewriting(made_of))

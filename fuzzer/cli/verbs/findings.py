@@ -34,13 +34,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from fuzzer.core.terminal import prose
     from fuzzer.findings.file import load_decisions
-    from fuzzer.store.grouping import group
+    from fuzzer.store.grouping import group, noted
     from fuzzer.store.known import named, recognize
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
-        findings, past, info = store.findings(), store.regressions(), store.info()
+        findings, past, info, tallies = store.findings(), store.regressions(), store.info(), store.tallies()
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)
@@ -56,6 +57,7 @@ def _run(options: argparse.Namespace) -> int:
         show(*_table(groups, known, options.directory))
     else:
         print(nothing(findings, options, known, info.passes))
+    show(*map(prose, noted(tallies)))
     if past:
         from fuzzer.campaign.regression import in_words
 
@@ -147,8 +149,8 @@ def _below(finding: FindingRecord, known: KnownAs | None, directory: Path) -> It
     yield first_line(finding.title)
     for frame in finding.evidence.details.raised_at[-1:]:
         yield f"raised at: {first_line(frame)}"
-    if known is not None:
-        yield known.line
+    if said := known.line if known is not None else finding.others:
+        yield said
     if blame := finding.assessment.beside(finding.culprit):
         yield blame
     if finding.note:

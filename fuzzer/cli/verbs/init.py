@@ -65,6 +65,8 @@ _PYTEST = (
     ("relaxfuzz_min_changed", 1, "a test fails if the pass changed no module"),
     ("relaxfuzz_known", str(DEFAULT_FILE), "the tests accept the findings that the gate accepts"),
 )
+_INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]"))
+"""Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
 _AIM = 'operators = ["relax.permute_dims=30"] # generate the operators that your pass acts on more often'
 _OFTEN = 30  # times the weight of an operator that is not aimed at
 _EXAMPLE = "mycompiler.py:make_pass"
@@ -203,8 +205,10 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     weights = [f"{each}={_OFTEN}" for each in aimed]
     chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
     keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
-    if own and (directory / "pytest.ini").exists():
-        left = ["pytest reads pytest.ini instead of pyproject.toml; add to pytest.ini:"]
+    rows = [row for row in _INI if (directory / row[0]).exists() and not (row[1] and "[tool.pytest" in text)]
+    ini = next((name for name, head in rows if head in ("", *_text(directory, name).splitlines())), "")
+    if own and ini:
+        left = [f"pytest reads {ini} instead of pyproject.toml; add to {ini}:", "  pythonpath = ."]
         left += [f"  {key} = {value}" for key, value, _ in _PYTEST]
     elif own:
         keys += [("pytest.ini_options", *row) for row in (("pythonpath", ["."], ""), *_PYTEST)]

@@ -35,7 +35,10 @@ def _run(options: argparse.Namespace) -> int:
         if chosen:
             raise UsageError(f"--{chosen[0]} needs --campaign DIR")
         return _knowledge(options)
-    info, coverage, discarded = _read(options.campaign)
+    from fuzzer.store.writer import Store
+
+    with Store.open(options.campaign) as store:
+        info, coverage, discarded = store.info(), store.coverage(), store.discarded()
     if options.json:
         return put_json(_object(info, coverage, discarded))
     show(*_text(info, coverage, discarded, chosen))
@@ -99,13 +102,6 @@ def _text(info: CampaignInfo, coverage: Coverage, discarded: int, chosen: list[s
     return [text, "", tables.operator_table(operators), f"""
 {occurred} of {len(operators)} operators occurred in the {whole} modules of the campaign
 (see also --pairs, --features, --idioms, and `relaxfuzz passes --campaign DIR`)"""]  # fmt: skip
-
-
-def _read(directory: Path) -> tuple[CampaignInfo, Coverage, int]:
-    from fuzzer.store.writer import Store
-
-    with Store.open(directory) as store:
-        return store.info(), store.coverage(), store.discarded()
 
 
 VERB = Verb(

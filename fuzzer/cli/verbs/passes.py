@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fuzzer.cli.options import put_json, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
-
-if TYPE_CHECKING:
-    from fuzzer.cli.pass_verdicts import Judged
-    from fuzzer.core.coverage import Coverage
-    from fuzzer.store.records import CampaignInfo
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,11 +91,13 @@ def _known(name: str) -> str:
 
 def _judged(options: argparse.Namespace) -> int:
     from fuzzer.cli.pass_sheets import contract_object
-    from fuzzer.cli.pass_verdicts import LEAST, hardly_judged, hardly_judged_text, seen, table
+    from fuzzer.cli.pass_verdicts import LEAST, by_pass, hardly_judged, hardly_judged_text, seen, table
+    from fuzzer.store.writer import Store
     from relaxkit.passes.contracts import CONTRACTS
     from strategies.passes import PASSES
 
-    judged, coverage, info = _read(options.campaign)
+    with Store.open(options.campaign) as store:
+        judged, coverage, info = by_pass(store.tallies()), store.coverage(), store.info()
     contracts = {contract.name: contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()}
     others = sorted((coverage.judged.keys() | judged.keys()) - contracts.keys())  # the user's passes, and pipelines
     rows = [
@@ -124,15 +121,6 @@ def _judged(options: argparse.Namespace) -> int:
     print(f"\npasses judged: {len(tried)}; {often} changed at least 20 % of their modules, {seldom} less than 5 %")
     show("", hardly_judged_text(scarce, least))
     return OK
-
-
-def _read(directory: Path) -> tuple[dict[str, dict[str, Judged]], Coverage, CampaignInfo]:
-    """Return what oracles said by pass, what the passes did, and the campaign as a whole."""
-    from fuzzer.cli.pass_verdicts import by_pass
-    from fuzzer.store.writer import Store
-
-    with Store.open(directory) as store:
-        return by_pass(store.tallies()), store.coverage(), store.info()
 
 
 VERB = Verb(

@@ -126,12 +126,14 @@ def _report(
     finding: FindingRecord, info: CampaignInfo, script: str, parts: ScriptParts | None, options: argparse.Namespace
 ) -> str:
     from fuzzer.repro.markdown import bug_report
-    from fuzzer.store.known import recognize
+    from fuzzer.store.known import named, recognize
 
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
-    known = recognize([finding]).get(finding.id)
-    return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, known, options.directory)
+    known = recognize([finding])
+    (finding,) = named([finding], known)
+    told = known.get(finding.id)
+    return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)
 
 
 def _check(text: str, parts: ScriptParts | None) -> ReproResult:

@@ -135,7 +135,8 @@ def _on_signals(stop: Callable[[], None]) -> Callable[[], None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         stop()
 
-    before = {number: signal.signal(number, handle) for number in _ENDING if _heeded(number)}
+    heeded = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]  # as `nohup` asks
+    before = {number: signal.signal(number, handle) for number in heeded}
 
     def restore() -> None:
         for number, handler in before.items():
@@ -145,11 +146,6 @@ def _on_signals(stop: Callable[[], None]) -> Callable[[], None]:
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def _heeded(number: signal.Signals) -> bool:
-    """Say whether a signal is to end the campaign: not one that `nohup` has asked to ignore."""
-    return signal.getsignal(number) is not signal.SIG_IGN
 
 
 def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> None:
