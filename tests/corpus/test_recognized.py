@@ -206,7 +206,7 @@ def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path) -> No
     assert len(told) > 3
     assert all(f"{title} ({slug})" in finding.others for slug, title in told.items())
     assert [*_below(finding, None, tmp_path)][1] == finding.others
-    parts = ScriptParts("", False, (), 0, Words("title", "a", "b"))
+    parts = ScriptParts("", False, Words("title", "a", "b"))
     info = CampaignInfo(1, "", 0.0, 1, 1, 1, "", "", (), (), "finished", "1m")
     issue = bug_report(finding, finding.verdict, info, "", parts)
     assert "* Other known defects of ExpandMatmulOfSum: ExpandMatmulOfSum" in issue
