@@ -86,7 +86,7 @@ def add_scripted(store: Store, campaign: Path, failed: SignatureHits) -> None:
     store.record_shard(shard(0, failed), 1.0)
     (campaign / "repros").mkdir()
     (campaign / "repros" / f"{failed.signature.id}.py").write_text(FIXED_IN_026)
-    name, parts = failed.signature.id, ScriptParts("", False, (), 0, Words("it is ill-formed", "", ""))
+    name, parts = failed.signature.id, ScriptParts("", False, Words("it is ill-formed", "", ""))
     store.save_triage(name, FindingState.CONFIRMED, None, None, f"repros/{name}.py", "", parts=parts)
 
 

@@ -34,7 +34,7 @@ from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plugins import VARIABLE
 
 BOOM = "Check failed: boom"
-PARTS = ScriptParts("", False, (), 0, Words("FuseOps dies", "it lives", "it does not"))
+PARTS = ScriptParts("", False, Words("FuseOps dies", "it lives", "it does not"))
 RESUMED = ("--passes", "FuseOps", "--oracles", "crash", "--max-examples", "1")
 VERBS: Sequence[Sequence[str]] = (
     ("repro", "DIR", "ID", "--check"), ("repro", "DIR", "ID", "--fresh"), ("repro", "DIR", "ID", "--full"),
