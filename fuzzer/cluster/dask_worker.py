@@ -119,7 +119,7 @@ def run_triage(parcel: TriageRequest, files: Sequence[SentFile]) -> TriageReply:
         places = session.places(files)
         directory = session.folder / parcel.job.id
         stop = _abandonment(session)
-        job = replace(relocated(parcel.job, places), directory=directory, save=None, stop=stop)
+        job = replace(relocated(parcel.job, places), directory=directory, save=None, stop=stop, place=session.folder)
         result = triage_finding(job, session.workers.new)
         script = None if result.repro is None else read_script(directory, result.repro)
         return relocated(TriageReply(result, script, session.printed()), _back(places))

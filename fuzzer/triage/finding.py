@@ -58,6 +58,7 @@ class TriageJob:
         start: A smaller case, as an earlier session has left it.
         save: Is given each new best case at once.
         stop: Says that the minimization is to end with what it has.
+        place: Where the directories are made that scripts are run in; that of temporary files without it.
     """
 
     id: str
@@ -73,6 +74,7 @@ class TriageJob:
     start: Case | None = None
     save: Callable[[Case], None] | None = None
     stop: Callable[[], bool] | None = None
+    place: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ class _Triage:
         try:
             for shown in (*inner, *([] if told == last else [told]), last):
                 result, parts, why = write_checked(
-                    self.judge, *shown, self.assessment, job.signature, path, job.nearest_seconds
+                    self.judge, *shown, self.assessment, job.signature, path, job.nearest_seconds, job.place
                 )
                 if result.confirmed and not (why and told != last):
                     break

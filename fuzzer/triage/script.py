@@ -126,8 +126,11 @@ def write_checked(
     signature_text: str,
     path: Path,
     nearest_seconds: float,
+    place: Path | None,
 ) -> tuple[ReproResult, ScriptParts, str]:
     """Write the script of a case: the short form, where it and the long one, which is run first, show the failure.
+
+    Both are run in directories of their own below ``place``.
 
     Returns:
         What the long one said, the parts of the script, and why it is the long one.
@@ -137,7 +140,6 @@ def write_checked(
     """
     nearest = nearest_passing(case, verdict, judge, nearest_seconds)
     script, why = _rendered(judge, case, verdict, signature_text, nearest, blamed(verdict, assessment)), ""
-    place = path.parent.parent
     result = check_text(script.text, place=place)
     if result.confirmed:
         script, why = _shortened(judge, script, case, verdict, assessment, place)
