@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tvm
@@ -13,7 +14,7 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst
 
 from relaxkit.ir.dims import symbols_of
-from relaxkit.ir.functions import called_names, has_attribute, is_composite, is_public
+from relaxkit.ir.functions import attributes, called_names, is_composite, is_public
 from relaxkit.ir.lowered import allocates
 from strategies.constructs.composites import EXTERNAL
 from strategies.constructs.differentiable import Loss, loss_of
@@ -55,20 +56,18 @@ class FunctionFacts:
     called: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Facts:
     """The facts of a module that the argument tables ask for.
 
     Attributes:
         functions: The public Relax functions, composites excepted.
         relax_functions: How many Relax functions there are, composites excepted.
-        operators: Names of the operators that are called in the functions' own blocks.
         vdevices: Length of the vdevice table.
-        kernels: Whether there are PrimFuncs.
         external: Whether there are functions for the external code generator.
         workspace: Whether an external function asks for a workspace.
         lowered: Whether a function is lowered already, in part or as a whole.
-        calls: How often each operator is called there, without ``relax.``.
+        calls: How often each operator is called in the functions' own blocks, without ``relax.``.
         repeated: Whether two of those calls are equal.
         function_calls: Whether a function is called.
         local_functions: Whether a function is bound there.
@@ -87,13 +86,11 @@ class Facts:
 
     functions: tuple[FunctionFacts, ...] = ()
     relax_functions: int = 0
-    operators: frozenset[str] = frozenset()
     vdevices: int = 0
-    kernels: bool = False
     external: bool = False
     workspace: bool = False
     lowered: bool = False
-    calls: Mapping[str, int] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
     repeated: bool = False
     function_calls: bool = False
     local_functions: bool = False
@@ -109,9 +106,10 @@ class Facts:
     chains: tuple[Term, ...] = ()
     not_single: frozenset[str] = frozenset()
 
-    def called(self, name: str) -> int:
-        """Say how often an operator is called in the functions' own blocks, by its name without ``relax.``."""
-        return self.calls.get(name, 0)
+    @property
+    def operators(self) -> frozenset[str]:
+        """Names of the operators that are called in the functions' own blocks."""
+        return frozenset(f"relax.{name}" for name in self.calls)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,105 +121,75 @@ class Facts:
 _MATMUL = tvm.ir.Op.get("relax.matmul")
 
 
-@dataclass(slots=True)
-class _BindingFacts:
-    """Contents of the functions' own blocks."""
-
-    calls: Counter[str] = field(default_factory=Counter)
-    marks: set[int] = field(default_factory=set)
-    repeated: bool = False
-    function_calls: bool = False
-    local_functions: bool = False
-    simple: bool = True
-    prims: bool = False
-    constants: bool = False
-    lefts: set[Any] = field(default_factory=set)
-    shared_left: bool = False
-    constant_left: bool = False
-
-    def look(self, function: Any) -> None:
-        """Look at the bindings of one function."""
-        self.marks.clear()
-        self.lefts.clear()
-        for block in function.body.blocks:
-            for binding in block.bindings:
-                value = binding.value
-                if isinstance(binding, relax.MatchCast) or isinstance(value, relax.If):
-                    self.simple = False
-                elif isinstance(value, relax.Function):
-                    self.local_functions = True
-                elif isinstance(value, relax.Call):
-                    self._call(value)
-                elif is_prim_type(binding.var.ty) and not isinstance(value, (relax.Var, tirx.IntImm)):
-                    self.prims = True
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields of :class:`Facts` of the same names."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("marks", "lefts")}
-
-    def _call(self, call: Any) -> None:
-        if not isinstance(call.op, tvm.ir.Op):
-            self.function_calls = True
-            return
-        self.calls[str(call.op.name).removeprefix("relax.")] += 1
-        if call.op == _MATMUL:
-            left = call.args[0]
-            self.constant_left = self.constant_left or not isinstance(left, relax.Var)
-            self.shared_left = self.shared_left or left in self.lefts
-            self.lefts.add(left)
-        mark = int(tvm_ffi.structural_hash(call))
-        self.repeated = self.repeated or mark in self.marks
-        self.marks.add(mark)
-        if call.args and all(isinstance(argument, (GenericConst, relax.ShapeExpr)) for argument in call.args):
-            self.constants = True
+def _look(facts: Facts, function: Any) -> None:
+    """Note what a function's own blocks hold."""
+    marks: set[int] = set()
+    lefts: set[Any] = set()
+    for binding in (binding for block in function.body.blocks for binding in block.bindings):
+        value = binding.value
+        if isinstance(binding, relax.MatchCast) or isinstance(value, relax.If):
+            facts.simple = False
+        elif isinstance(value, relax.Function):
+            facts.local_functions = True
+        elif isinstance(value, relax.Call):
+            if not isinstance(value.op, tvm.ir.Op):
+                facts.function_calls = True
+                continue
+            facts.calls[str(value.op.name).removeprefix("relax.")] += 1
+            if value.op == _MATMUL:
+                left = value.args[0]
+                facts.constant_left |= not isinstance(left, relax.Var)
+                facts.shared_left |= left in lefts
+                lefts.add(left)
+            mark = int(tvm_ffi.structural_hash(value))
+            facts.repeated |= mark in marks
+            marks.add(mark)
+            if value.args and all(isinstance(argument, (GenericConst, relax.ShapeExpr)) for argument in value.args):
+                facts.constants = True
+        elif is_prim_type(binding.var.ty) and not isinstance(value, (relax.Var, tirx.IntImm)):
+            facts.prims = True
 
 
 def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
     """Collect the facts; of ``None``, those of an empty module.  ``idioms`` are those planted in it."""
+    facts = Facts(idioms=tuple(idioms))
     if module is None:
-        return Facts()
-    functions, losses, count, kernels, seen = [], [], 0, False, _BindingFacts()
-    external = workspace = lowered = composites = False
+        return facts
+    functions, losses = [], []
+    chains: list[Term] = []
     names: set[str] = set()
     not_single: set[str] = set()
-    chains: list[Term] = []
     for var, function in module.functions.items():
+        attrs = attributes(function)
         if not isinstance(function, relax.Function):
-            kernels = True
-            if function.attrs is not None and "operator_name" in function.attrs:
-                names.add(str(function.attrs["operator_name"]))
+            if "operator_name" in attrs:
+                names.add(str(attrs["operator_name"]))
             continue
-        seen.look(function)
+        _look(facts, function)
         not_single |= {
             str(param.name)
             for param in function.params
             if not (isinstance(param.ty, relax.TensorType) and str(param.ty.dtype) == "float32")
         }
-        lowered = lowered or allocates(function)
-        attrs = function.attrs
-        if has_attribute(function, "Codegen"):
-            external |= str(attrs["Codegen"]) == EXTERNAL
-            workspace |= "WorkspaceSize" in attrs
+        facts.lowered = facts.lowered or allocates(function)
+        if "Codegen" in attrs:
+            facts.external |= str(attrs["Codegen"]) == EXTERNAL
+            facts.workspace |= "WorkspaceSize" in attrs
         if is_composite(function):
-            composites |= "Composite" in attrs
+            facts.composites |= "Composite" in attrs
             continue
-        count += 1
+        facts.relax_functions += 1
         chains += chains_of(function)
         if is_public(function):
             functions.append(_function(var.name_hint, function))
             if (loss := loss_of(var.name_hint, function)) is not None:
                 losses.append(loss)
-    if seen.function_calls:
-        called = called_names(module)
-        functions = [replace(each, called=each.name in called) for each in functions]
-    replaceable = tuple(sorted(name for name in names if name.partition(".")[0] in REPLACEMENTS))
-    vdevices = len(module.global_infos["vdevice"]) if "vdevice" in module.global_infos else 0
-    operators = frozenset(f"relax.{name}" for name in seen.calls)
-    return Facts(
-        tuple(functions), count, operators, vdevices, kernels, external, workspace, lowered, composites=composites,
-        idioms=tuple(idioms), replaceable=replaceable, losses=tuple(losses), chains=longest(chains),
-        not_single=frozenset(not_single), **seen.facts(),
-    )  # fmt: skip
+    called = called_names(module) if facts.function_calls else ()
+    facts.functions = tuple(replace(each, called=each.name in called) for each in functions)
+    facts.replaceable = tuple(sorted(name for name in names if name.partition(".")[0] in REPLACEMENTS))
+    facts.vdevices = len(module.global_infos.get("vdevice", ()))
+    facts.losses, facts.chains, facts.not_single = tuple(losses), longest(chains), frozenset(not_single)
+    return facts
 
 
 def _function(name: str, function: Any) -> FunctionFacts:
@@ -278,9 +246,7 @@ def array_text(parameter: Parameter, size: int, way: int = 0) -> str:
     Of the ``way``s in which elements vary, the last is that they do not.
     """
     dims = tuple(size if isinstance(dim, str) else dim for dim in parameter.dims)
-    count = 1
-    for dim in dims:
-        count *= dim or 0
+    count = math.prod(dim or 0 for dim in dims)
     feature = dtype_feature(parameter.dtype)
     counted = f"np.full({count}, 3)" if way == 3 else f"np.arange({count}) * {(1, 3, 7)[way]}"
     if parameter.dtype == "bool":

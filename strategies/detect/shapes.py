@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tvm
@@ -11,7 +11,7 @@ from tvm import relax
 from relaxkit.ir.dims import symbols_of
 from relaxkit.ir.functions import is_composite, is_public, relax_functions
 from relaxkit.ir.types import dims_in, flat
-from relaxkit.ir.walk import expressions, operands_of, operator_of
+from relaxkit.ir.walk import expressions, inner_sequences, operands_of, operator_of, places, sequences
 from strategies.constructs.unused import unused_outputs, unused_parameters
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature
@@ -35,10 +35,11 @@ def shape_features(module: tvm.IRModule) -> frozenset[Feature]:
     functions = {name: f for name, f in relax_functions(module) if not is_composite(f)}
     for function in functions.values():
         _function(function, not is_public(function), found)
+        _symbols(function, found)
         _vague(function, found)
     _outputs(functions, found)
     infos = module.global_infos
-    if "vdevice" in infos and len(infos["vdevice"]) > 1 and _devices(functions) > 1:
+    if "vdevice" in infos and len(infos["vdevice"]) > 1 and len(set(_devices(functions.values()))) > 1:
         found.add(Feature.SEVERAL_VDEVICES)
     return frozenset(found)
 
@@ -50,33 +51,17 @@ def _function(function: Any, private: bool, found: set[Feature]) -> None:
         fields = parameter.ty.fields if private and isinstance(parameter.ty, relax.TupleType) else ()
         if len(fields) and (taken := _taken(function.body, parameter)) is not None and len(taken) < len(fields):
             found.add(Feature.UNUSED_PARAMETERS)
-    _symbols(function, found)
-    for sequence, inside in _sequences(function.body, False):
+    for sequence in sequences(function):
         if unused_outputs(sequence):
             found.add(Feature.UNUSED_OUTPUTS)
         if sum(isinstance(block, relax.DataflowBlock) for block in sequence.blocks) > 1:
             found.add(Feature.SEVERAL_BLOCKS)
-        for binding in _bindings(sequence):
-            if inside and isinstance(binding.value, relax.If):
-                found.add(Feature.NESTED_IF)
-            if operator_of(binding.value) in DATA_DEPENDENT_OPS:
-                found.add(Feature.DATA_DEPENDENT)
-
-
-def _bindings(sequence: Any) -> Iterator[Any]:
-    for block in sequence.blocks:
-        yield from block.bindings
-
-
-def _sequences(sequence: Any, inside: bool) -> Iterator[tuple[Any, bool]]:
-    """List the ``SeqExpr`` of a function, of its local functions and of branches, with whether it is in a branch."""
-    yield sequence, inside
-    for binding in _bindings(sequence):
-        if isinstance(binding.value, relax.If):
-            yield from _sequences(binding.value.true_branch, True)
-            yield from _sequences(binding.value.false_branch, True)
-        elif isinstance(binding.value, relax.Function):
-            yield from _sequences(binding.value.body, False)
+    ifs = [place for place in places(function) if isinstance(place.value, relax.If)]
+    branches = {branch for place in ifs for branch in inner_sequences(place.value)}
+    if any(place.scope[-1] in branches for place in ifs):
+        found.add(Feature.NESTED_IF)
+    if any(operator_of(place.value) in DATA_DEPENDENT_OPS for place in places(function)):
+        found.add(Feature.DATA_DEPENDENT)
 
 
 def _symbols(function: Any, found: set[Feature]) -> None:
@@ -90,16 +75,14 @@ def _symbols(function: Any, found: set[Feature]) -> None:
     shapes -= tensors
     casts: set[Any] = set()
     used: set[Any] = set()
-    for sequence, _ in _sequences(function.body, False):
-        for binding in _bindings(sequence):
-            if isinstance(binding, relax.MatchCast):
-                symbols = set(_symbols_of(binding.ty))
-                used |= symbols & casts
-                casts |= symbols - tensors - shapes
-                used |= symbols & shapes
-            else:
-                used.update(_symbols_of(binding.var.ty))
-                used.update(_in_arguments(binding.value))
+    for place in places(function):
+        if isinstance(place.binding, relax.MatchCast):
+            symbols = set(_symbols_of(place.binding.ty))
+            used |= symbols & (casts | shapes)
+            casts |= symbols - tensors - shapes
+        else:
+            used.update(_symbols_of(place.var.ty))
+            used.update(_in_arguments(place.value))
     if casts & used:
         found.add(Feature.CAST_SYMBOLS)
     if shapes & used:
@@ -132,8 +115,8 @@ def _taken(body: Any, var: Any) -> set[int] | None:
         elif isinstance(expr, relax.Tuple):
             whole = whole or _mentions(expr, var)
         elif isinstance(expr, relax.SeqExpr):
-            whole = whole or _mentions(expr.body, var)
-            whole = whole or any(_mentions(binding.value, var) for binding in _bindings(expr))
+            bound = (binding.value for block in expr.blocks for binding in block.bindings)
+            whole = whole or any(_mentions(each, var) for each in (expr.body, *bound))
     return None if whole else taken
 
 
@@ -148,31 +131,26 @@ def _vague(function: Any, found: set[Feature]) -> None:
     forgotten = {
         param for param in function.params if isinstance(param.ty, relax.TensorType) and param.ty.shape is None
     }
-    for expr in expressions(function.body):
-        for binding in _bindings(expr) if isinstance(expr, relax.SeqExpr) else ():
-            value = binding.value
-            if isinstance(binding, relax.MatchCast):
-                if says_less(binding.var.ty, value.ty):
-                    forgotten.add(binding.var)
-            elif isinstance(value, relax.Call):
-                if says_less(binding.var.ty, value.ty):
-                    found.add(Feature.VAGUE_TYPES)
-                if operator_of(value) and any(arg in forgotten for arg in call_operands(value)):
-                    found.add(Feature.VAGUE_OPERANDS)
+    for place in places(function):
+        value, vague = place.value, says_less(place.var.ty, place.value.ty)
+        if isinstance(place.binding, relax.MatchCast):
+            forgotten.update([place.var] * vague)
+        elif isinstance(value, relax.Call):
+            if vague:
+                found.add(Feature.VAGUE_TYPES)
+            if operator_of(value) and any(arg in forgotten for arg in call_operands(value)):
+                found.add(Feature.VAGUE_OPERANDS)
 
 
 def _outputs(functions: dict[str, Any], found: set[Feature]) -> None:
     """Find fields of a private function's result that no caller takes."""
     taken: dict[str, set[int] | None] = {}
     for function in functions.values():
-        for sequence, _ in _sequences(function.body, False):
-            for binding in _bindings(sequence):
-                call = binding.value
-                if not isinstance(call, relax.Call) or not isinstance(call.op, tvm.ir.GlobalVar):
-                    continue
+        for place in places(function):
+            call = place.value
+            if isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.GlobalVar):
                 name = call.op.name_hint
-                own = _taken(function.body, binding.var)
-                known = taken.get(name, set())
+                own, known = _taken(function.body, place.var), taken.get(name, set())
                 taken[name] = None if own is None or known is None else known | own
     for name, fields in taken.items():
         callee = functions.get(name)
@@ -182,16 +160,10 @@ def _outputs(functions: dict[str, Any], found: set[Feature]) -> None:
             found.add(Feature.UNUSED_OUTPUTS)
 
 
-def _devices(functions: dict[str, Any]) -> int:
-    """Count the entries of the vdevice table on which there are values."""
-    seen: set[str] = set()
-    for function in functions.values():
-        variables = [*function.params]
-        for sequence, _ in _sequences(function.body, False):
-            variables += [binding.var for binding in _bindings(sequence)]
-        for var in variables:
+def _devices(functions: Iterable[Any]) -> Iterator[str]:
+    """Yield the entries of the vdevice table on which there are values."""
+    for function in functions:
+        for var in (*function.params, *(place.var for place in places(function))):
             for ty in flat(var.ty):
-                if isinstance(ty, relax.TensorType) and ty.vdevice is not None:
-                    device = ty.vdevice
-                    seen.add(f"{device.target} {device.vdevice_id} {device.memory_scope}")
-    return len(seen)
+                if isinstance(ty, relax.TensorType) and (device := ty.vdevice) is not None:
+                    yield f"{device.target} {device.vdevice_id} {device.memory_scope}"

@@ -90,10 +90,10 @@ def some(choices: Choices, argument: str, one_in: int) -> str:
 
 def calls_any(*names: str) -> Question:
     """Ask whether a module calls one of some operators, named without ``relax.``."""
-    return lambda facts: any(facts.called(name) for name in names)
+    return lambda facts: any(facts.calls[name] for name in names)
 
 
 def calls_all(**least: int) -> Question:
     """Ask whether a module calls each of some operators so often at least; ``__`` in a name stands for a dot."""
     wanted = {name.replace("__", "."): count for name, count in least.items()}
-    return lambda facts: all(facts.called(name) >= count for name, count in wanted.items())
+    return lambda facts: all(facts.calls[name] >= count for name, count in wanted.items())

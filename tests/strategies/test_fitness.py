@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from drawing import drawn
@@ -13,7 +14,7 @@ from strategies.pass_arguments.table import fitness
 
 
 def test_what_is_planted_goes_first():
-    facts = Facts(calls={"matmul": 2})
+    facts = Facts(calls=Counter(matmul=2))
     assert fitness("AdjustMatmulOrder", facts) == LIKELY
     assert fitness("AdjustMatmulOrder", Facts()) == UNLIKELY
     assert fitness("AdjustMatmulOrder", replace(facts, idioms=("matmul_chain",))) == AIMED
@@ -27,7 +28,7 @@ def test_a_pass_that_cannot_take_the_module_is_not_tried():
 
 
 def test_where_a_pass_is_known_to_raise_it_is_tried_seldom():
-    facts = Facts(calls={"exp": 1}, idioms=("approximated",))
+    facts = Facts(calls=Counter(exp=1), idioms=("approximated",))
     assert fitness("FastMathTransform", facts) == AIMED
     assert fitness("FastMathTransform", replace(facts, function_calls=True)) == UNLIKELY
 
