@@ -29,7 +29,6 @@ from relaxkit.interpreter import Interpreter
 from relaxkit.interpreter.registry import Raised, Undefined, Unsupported
 from relaxkit.ir.functions import public_functions
 from relaxkit.passes.contract import NumericPromise, OracleName
-from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime import DiskCache, ExecMode, Program, Session, cxx_available, plain_build, private_constants
 from relaxkit.runtime.compile.fast_lowering import lower_quickly
 from relaxkit.runtime.compile.kernels import KernelCache
@@ -313,7 +312,7 @@ def _judge_all(chunk: Chunk) -> tuple[int, int]:
             if title in chunk.left_out:
                 continue
             step(title, "judge")
-            subject = Subject(module, [PassRef(drawn.name, drawn.expression)], input_seed=number, facts=facts)
+            subject = Subject(module, [drawn], input_seed=number, facts=facts)
             (verdict,) = judge(subject, [OracleName.NUMERIC])
             decided += verdict.outcome in (Outcome.PASS, Outcome.FAIL)
             subjects += 1
@@ -338,7 +337,7 @@ def _pair(
         reason = "registers functions of the process"
     else:
         step(title, "pass")
-        subject = Subject(module, [PassRef(drawn.name, drawn.expression)], input_seed=number, facts=facts)
+        subject = Subject(module, [drawn], input_seed=number, facts=facts)
         try:
             if not subject.changed:
                 reason = "changes nothing"

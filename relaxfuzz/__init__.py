@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         prove,
     )
     from strategies import (
-        DrawnPass,
         Feature,
         Fragment,
         features_of,
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "CONTRACTS", "Contract", "DrawnPass", "Evidence", "Feature", "Fragment", "Idempotence", "Kept", "Locality",
+    "CONTRACTS", "Contract", "Evidence", "Feature", "Fragment", "Idempotence", "Kept", "Locality",
     "ModuleFacts", "NumericPromise", "OracleFailure", "OracleName", "Outcome", "PassRef", "Postcondition", "Proof",
     "Ran", "Refusal", "Subject", "Verdict", "check", "contract_for", "default_contract", "features_of", "ir_modules",
     "judge", "module_and_passes", "operators_of", "passes", "passes_for", "pipelines", "prove",

@@ -13,10 +13,10 @@ import relaxkit.compat  # noqa: F401  (first of all: it prepares the installed T
 from relaxkit.ir.walk import operators_of
 from strategies.detect.features import features_of
 from strategies.modules import Fragment, ir_modules
-from strategies.passes import DrawnPass, module_and_passes, passes, passes_for, pipelines
+from strategies.passes import module_and_passes, passes, passes_for, pipelines
 from strategies.scope.features import Feature
 
 __all__ = [
-    "DrawnPass", "Feature", "Fragment", "features_of", "ir_modules", "module_and_passes", "operators_of", "passes",
-    "passes_for", "pipelines",
+    "Feature", "Fragment", "features_of", "ir_modules", "module_and_passes", "operators_of", "passes", "passes_for",
+    "pipelines",
 ]  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
 
 from relaxkit.passes.ordering import BUILDS, PipelineWalk, for_lowered
-from relaxkit.passes.pass_ref import namespace
+from relaxkit.passes.pass_ref import PassRef
 from strategies.detect.module_facts import Facts, facts_of
 from strategies.modules import described_modules
 from strategies.pass_arguments.row import LIKELY, NEVER
@@ -23,44 +22,19 @@ SHORTEST, LONGEST = 2, 6
 """Passes of a drawn pipeline, in a test and in a campaign."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnPass:
-    """A pass with its arguments.
-
-    Attributes:
-        name: Name in :data:`PASSES`.
-        expression: Source text that constructs it, over the names of :mod:`relaxkit.passes.pass_ref`.
-    """
-
-    name: str
-    expression: str
-
-    def build(self) -> Any:
-        """Construct the ``tvm.ir.transform.Pass``."""
-        return eval(self.expression, namespace())  # the text comes from the table
-
-
-def _expression(name: str) -> Callable[[Draw, Any], str]:
-    return lambda draw, module: PASS_ROWS[name].draw(Choices(draw), facts_of(module))
-
-
-PASSES: dict[str, Callable[[Draw, Any], str]] = {name: _expression(name) for name in PASS_ROWS}
-"""Name of a pass -> draws the text that constructs it for a module (``None``: for any)."""
-
-
-def passes(names: Sequence[str] | None = None) -> st.SearchStrategy[DrawnPass]:
+def passes(names: Sequence[str] | None = None) -> st.SearchStrategy[PassRef]:
     """Return a strategy of passes whose arguments suit any module; raises ``ValueError`` for an unknown name."""
     return _passes(_checked(names), None)
 
 
-def passes_for(module: Any, names: Sequence[str] | None = None) -> st.SearchStrategy[DrawnPass]:
+def passes_for(module: Any, names: Sequence[str] | None = None) -> st.SearchStrategy[PassRef]:
     """Return a strategy of passes whose arguments suit ``module``; raises ``ValueError`` for an unknown name."""
     return _passes(_checked(names), facts_of(module))
 
 
 def pipelines(
     names: Sequence[str] | None = None, min_size: int = SHORTEST, max_size: int = LONGEST, module: Any = None
-) -> st.SearchStrategy[tuple[DrawnPass, ...]]:
+) -> st.SearchStrategy[tuple[PassRef, ...]]:
     """Return a strategy of pipelines in a legal order: what each pass needs is not behind what another one gives.
 
     Args:
@@ -81,19 +55,19 @@ def pipelines(
 
 
 @st.composite
-def _passes(draw: Draw, names: tuple[str, ...], facts: Facts | None) -> DrawnPass:
+def _passes(draw: Draw, names: tuple[str, ...], facts: Facts | None) -> PassRef:
     choices = Choices(draw)
     return _one(choices, choices.pick(names), facts or Facts())
 
 
 @st.composite
-def _pipelines(draw: Draw, names: tuple[str, ...], min_size: int, max_size: int, facts: Facts) -> tuple[DrawnPass, ...]:
+def _pipelines(draw: Draw, names: tuple[str, ...], min_size: int, max_size: int, facts: Facts) -> tuple[PassRef, ...]:
     return draw_pipeline(Choices(draw), names, min_size, max_size, facts)
 
 
 def draw_pipeline(
     choices: Choices, names: Sequence[str], min_size: int, max_size: int, facts: Facts
-) -> tuple[DrawnPass, ...]:
+) -> tuple[PassRef, ...]:
     """Draw a pipeline; see :func:`pipelines`.
 
     Where passes that lower are among the names, it is drawn first how many of the steps come before the first of them.
@@ -116,7 +90,7 @@ def draw_pipeline(
 @st.composite
 def module_and_passes(
     draw: Draw, names: Sequence[str] | None = None, count: int = 8, modules: st.SearchStrategy[Any] | None = None
-) -> tuple[Any, tuple[DrawnPass, ...]]:
+) -> tuple[Any, tuple[PassRef, ...]]:
     """Return a strategy of a module and ``count`` different passes (fewer where there are fewer names) that suit it.
 
     Passes whose trigger the module has not (weights, symbolic dims, vdevices, kernels, composite calls) give way to
@@ -132,7 +106,7 @@ def module_and_passes(
 
 def draw_passes(
     choices: Choices, names: Sequence[str], count: int, facts: Facts, effort: Mapping[str, int] | None = None
-) -> tuple[DrawnPass, ...]:
+) -> tuple[PassRef, ...]:
     """Draw ``count`` different passes that suit a module; see :func:`module_and_passes`.
 
     Args:
@@ -180,8 +154,8 @@ def weight_of(name: str, facts: Facts) -> int:
     return fitness(name, facts)
 
 
-def _one(choices: Choices, name: str, facts: Facts) -> DrawnPass:
-    return DrawnPass(name, PASS_ROWS[name].draw(choices, facts))
+def _one(choices: Choices, name: str, facts: Facts) -> PassRef:
+    return PassRef(name, PASS_ROWS[name].draw(choices, facts))
 
 
 def _checked(names: Sequence[str] | None) -> tuple[str, ...]:

@@ -141,9 +141,9 @@ def cores() -> int:
 def pass_names() -> tuple[str, ...]:
     """Names of the passes and stock pipelines that are under contract and can be drawn."""
     from relaxkit.passes.contracts import CONTRACTS
-    from strategies.passes import PASSES
+    from strategies.pass_arguments.table import PASS_ROWS
 
-    return tuple(name for name in CONTRACTS if name in PASSES)
+    return tuple(name for name in CONTRACTS if name in PASS_ROWS)
 
 
 def seed_collection(text: str) -> tuple[str, str]:

@@ -183,7 +183,7 @@ def _drawn_rows(config: Config, place: tuple[int, int], drawn: DrawnModule, coun
     rest = [name for name in singles if name not in tried]
     if rest and count - piped > len(alone):
         alone += draw_passes(choices, rest, count - piped - len(alone), facts, weights)
-    rows: list[tuple[Any, ...]] = [(each,) for each in alone]
+    rows: list[tuple[PassRef, ...]] = [(each,) for each in alone]
     # Not every pass can act on every module: pipelines, or the same passes with other arguments, fill up.
     plain = [name for name in names if not name.startswith("build:")]
     while len(rows) < count:
@@ -192,7 +192,7 @@ def _drawn_rows(config: Config, place: tuple[int, int], drawn: DrawnModule, coun
             if pipeable
             else draw_passes(choices, names, 1, facts)
         )
-    return [tuple(PassRef(each.name, each.expression) for each in row) for row in rows]
+    return rows
 
 
 def _user_passes(config: Config, shard: int, number: int) -> tuple[PassRef, ...]:

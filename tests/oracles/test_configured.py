@@ -20,7 +20,6 @@ from relaxkit.passes.configured import configured
 from relaxkit.passes.contract import Idempotence, OracleName
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
-from strategies.passes import DrawnPass
 
 GRAPH = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
 
@@ -74,9 +73,8 @@ def test_an_unknown_option_is_refused() -> None:
         configured(buggy.identity().build(), {"relax.no.such": 1})(samples.dataflow())
 
 
-def test_both_rooms_build_the_text() -> None:
-    for built in (PassRef("RewriteCUDAGraph", GRAPH).build(), DrawnPass("RewriteCUDAGraph", GRAPH).build()):
-        assert str(built.info.name) == "RewriteCUDAGraph"
+def test_the_text_is_built() -> None:
+    assert str(PassRef("RewriteCUDAGraph", GRAPH).build().info.name) == "RewriteCUDAGraph"
 
 
 def test_arguments_are_those_of_the_pass_inside() -> None:

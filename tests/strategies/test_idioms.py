@@ -15,7 +15,6 @@ from strategies.idioms.planting import for_passes, passes_for
 from strategies.modules import described_modules
 from strategies.pass_arguments.row import IDLE
 from strategies.pass_arguments.table import PASS_ROWS, aimed_weights
-from strategies.passes import PASSES
 from strategies.scope.choices import Choices
 from strategies.scope.features import Feature
 from strategies.scope.from_bytes import draw_from_bytes
@@ -50,14 +49,14 @@ def test_names_are_distinct_and_passes_known():
     assert len(set(names)) == len(names)
     for idiom in IDIOMS:
         assert SUFFIX not in idiom.name
-        assert set(idiom.acts_on) | set(idiom.also_for) <= set(PASSES)
+        assert set(idiom.acts_on) | set(idiom.also_for) <= set(PASS_ROWS)
         near = [each.name for each in idiom.near_misses]
         assert len(set(near)) == len(near)
         assert passes_for(f"{idiom.name}{SUFFIX}any") == (*idiom.acts_on, *idiom.also_for)
 
 
 def test_every_pass_under_contract_has_an_idiom_or_a_reason():
-    under_contract = {name for name in CONTRACTS if name in PASSES}
+    under_contract = {name for name in CONTRACTS if name in PASS_ROWS}
     assert under_contract - set(for_passes()) <= NO_IDIOM
     tested = {name for idiom in IDIOMS for name in idiom.acts_on}
     assert not tested & NO_IDIOM

@@ -13,14 +13,13 @@ from tvm import relax
 
 from fuzzer.repro.bundle import OPTIONAL
 from relaxkit.passes.arguments import arguments_of, given_of
-from relaxkit.passes.pass_ref import namespace
+from relaxkit.passes.pass_ref import PassRef, namespace
 from strategies import ir_modules
 from strategies.detect.module_facts import Facts, Parameter, array_text, facts_of
 from strategies.pass_arguments.binding import append_loss, mixed_precision
 from strategies.pass_arguments.lowering import LAYOUTS
 from strategies.pass_arguments.patterns import CHECKS
 from strategies.pass_arguments.table import PASS_ROWS
-from strategies.passes import DrawnPass
 from strategies.scope.chains import DEEPEST, MOST, Term, TermKind, chains_of, longest
 from strategies.scope.choices import Choices
 from strategies.scope.from_bytes import draw_from_bytes, draws_of
@@ -102,7 +101,7 @@ def test_patterns_of_a_module_match_it():
     module, matched, forms = chain(), 0, set()
     drawn = texts("FuseOpsByPattern", facts_of(module), 150)
     for text in drawn:
-        result = DrawnPass("FuseOpsByPattern", text).build()(module)
+        result = PassRef("FuseOpsByPattern", text).build()(module)
         relax.analysis.well_formed(result)
         matched += len(result.functions) > 1
         forms |= {
@@ -135,7 +134,7 @@ def test_layouts_are_those_of_the_convolutions_at_hand():
     assert any("layout_cb=lambda call" in text for text in drawn)
     assert all(any(f'"{layouts[0]}"' in text for text in drawn) for layouts in LAYOUTS["relax.nn.conv1d"])
     changed = [
-        DrawnPass("ConvertLayout", text).build()(module)["main"].body.blocks[0].bindings
+        PassRef("ConvertLayout", text).build()(module)["main"].body.blocks[0].bindings
         for text in drawn
         if "NWC" in text
     ]
@@ -173,7 +172,7 @@ def test_a_loss_takes_what_the_function_returns():
     x = tensor("x", 2, 3)
     module = module_of(lambda builder: op.exp(x), x)
     for text in texts("AppendLoss", facts_of(module), 12):
-        result = DrawnPass("AppendLoss", text).build()(module)
+        result = PassRef("AppendLoss", text).build()(module)
         assert {var.name_hint for var in result.functions} in ({"main", "main_loss"}, {"main", "main_trained"})
     assert arguments_of(text)["0"] == "main"
     assert any("mean" in text for text in texts("AppendLoss", facts_of(module), 12))
@@ -189,7 +188,7 @@ def test_legalizations_of_ones_own_compute_the_same_operator():
         word for text in drawn for word in ("skip_ops", "enable_warning", "lambda builder, call: call") if word in text
     }
     for text in sorted(set(drawn))[:20]:
-        relax.analysis.well_formed(DrawnPass("LegalizeOps", text).build()(module))
+        relax.analysis.well_formed(PassRef("LegalizeOps", text).build()(module))
 
 
 def test_arguments_are_the_simplest_for_the_first_choices():

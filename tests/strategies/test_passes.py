@@ -5,15 +5,16 @@ import tvm
 from drawing import drawn, in_tiers
 from hypothesis import strategies as st
 
-from strategies import DrawnPass, Feature, ir_modules, module_and_passes, passes, passes_for, pipelines
+from relaxkit.passes.pass_ref import PassRef
+from strategies import Feature, ir_modules, module_and_passes, passes, passes_for, pipelines
 from strategies.detect.module_facts import facts_of
 from strategies.pass_arguments.table import PASS_ROWS
-from strategies.passes import BUILDS, PASSES, _weighted
+from strategies.passes import BUILDS, _weighted
 from strategies.scope.choices import Choices
 
 
 def test_the_table_has_the_passes_of_the_catalogue():
-    assert len(PASSES) >= 50
+    assert len(PASS_ROWS) >= 50
     assert {
         "LiftTransformParams",
         "FuseOpsByPattern",
@@ -21,10 +22,10 @@ def test_the_table_has_the_passes_of_the_catalogue():
         "ToMixedPrecision",
         "RunCodegen",
         *BUILDS,
-    } <= set(PASSES)
+    } <= set(PASS_ROWS)
 
 
-@pytest.mark.parametrize("name", list(PASSES))
+@pytest.mark.parametrize("name", list(PASS_ROWS))
 def test_every_pass_is_constructed(name):
     for drawn_pass in drawn(passes([name]), 8):
         assert drawn_pass.name == name
@@ -35,7 +36,7 @@ def test_every_pass_is_constructed(name):
 def test_arguments_suit_the_module(count):
     rich = [Feature.SYMBOLIC_SHAPES, Feature.WEIGHTS, Feature.VDEVICE, Feature.KERNELS]
     for module in drawn(ir_modules(demand=rich), count):
-        for name in PASSES:
+        for name in PASS_ROWS:
             for drawn_pass in drawn(passes_for(module, [name]), 2):
                 drawn_pass.build()
 
@@ -71,7 +72,7 @@ def test_all_passes_are_reached():
     rich = ir_modules(demand=[Feature.KERNELS, Feature.WEIGHTS, Feature.VDEVICE, Feature.SYMBOLIC_SHAPES])
     names = {p.name for _, chosen in drawn(module_and_passes(count=20, modules=rich), 120) for p in chosen}
     others = {p.name for _, chosen in drawn(module_and_passes(count=60), 120) for p in chosen}
-    assert set(PASSES) == names | others
+    assert set(PASS_ROWS) == names | others
 
 
 def test_unknown_names_are_refused():
@@ -86,13 +87,17 @@ def test_unknown_names_are_refused():
 
 
 def test_a_drawn_pass_is_text():
-    assert DrawnPass("Normalize", "relax.transform.Normalize()").build().info.name == "Normalize"
+    assert PassRef("Normalize", "relax.transform.Normalize()").build().info.name == "Normalize"
 
 
 def test_entries_draw_for_a_module_or_none():
     @st.composite
     def one(draw):
-        assert PASSES["BindSymbolicVars"](draw, None).startswith("relax.transform.BindSymbolicVars(")
+        assert (
+            PASS_ROWS["BindSymbolicVars"]
+            .draw(Choices(draw), facts_of(None))
+            .startswith("relax.transform.BindSymbolicVars(")
+        )
         return PASS_ROWS["LegalizeOps"].draw(Choices(draw), facts_of(None))
 
     assert list(drawn(one(), 1)) == ["relax.transform.LegalizeOps()"]

@@ -10,7 +10,6 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
 from oracles.judge import judge
 from relaxkit.passes.contract import OracleName
-from relaxkit.passes.pass_ref import PassRef
 from strategies import Feature, ir_modules, passes_for
 from strategies.detect.module_facts import facts_of
 from strategies.passes import can_act
@@ -46,7 +45,7 @@ def test_replacements_fit_and_agree():
             continue
         altered += 1
         (each,) = drawn(passes_for(module, ["AlterOpImpl"]), 1, number)
-        subject = Subject(module, [PassRef(each.name, each.expression)])
+        subject = Subject(module, [each])
         verdicts = {verdict.oracle: verdict for verdict in judge(subject)}
         assert "layout_transform" in subject.output.module.script()
         assert not any(verdict.outcome is Outcome.FAIL for verdict in verdicts.values()), verdicts

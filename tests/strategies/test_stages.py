@@ -7,7 +7,7 @@ import tvm
 from drawing import drawn
 from tvm import relax
 
-from oracles import CONTRACTS, PassRef, contract_for
+from oracles import CONTRACTS, contract_for
 from relaxkit.passes.contract import Stage, Trait
 from relaxkit.passes.contracts import the_pass, with_trait
 from relaxkit.passes.ordering import BUILDS, LOWERING, PipelineWalk
@@ -37,8 +37,7 @@ def test_drawn_pipelines_are_legal_by_the_contracts():
     plans = []
     for seed, module in enumerate(drawn(ir_modules(), 20)):
         for pipeline in drawn(pipelines(module=module), 15, seed):
-            refs = [PassRef(each.name, each.expression) for each in pipeline]
-            plans.append(plan_of(refs, [contract_for(ref) for ref in refs], module))
+            plans.append(plan_of(pipeline, [contract_for(ref) for ref in pipeline], module))
     assert not [reason for plan in plans if (reason := out_of_order(plan))]
     names = [tuple(step.ref.name for step in plan.steps if not step.inserted) for plan in plans]
     lowered = [any(name in LOWERING for name in row) for row in names]

@@ -46,18 +46,17 @@ def _contracts(options: argparse.Namespace) -> int:
     from fuzzer.cli.pass_sheets import contract_object, contracts_table, exclusions_table, sheet
     from relaxkit.passes.contracts import CONTRACTS
     from relaxkit.passes.exclusions import EXCLUDED
-    from strategies.pass_arguments.table import LACKING
-    from strategies.passes import PASSES
+    from strategies.pass_arguments.table import LACKING, PASS_ROWS
 
     name = None if options.name is None else _known(options.name)
-    rows = [contract_object(each, each.name in PASSES) for each in CONTRACTS.values() if name in (None, each.name)]
+    rows = [contract_object(each, each.name in PASS_ROWS) for each in CONTRACTS.values() if name in (None, each.name)]
     if options.json:
         return put_json(rows or _exclusions(name))
     if name is None:
         show(contracts_table(rows), f"\n{len(rows)} passes with a contract, {len(EXCLUDED)} names excluded")
         show(*(f"skipped: {name}: {reason}" for name, reason in LACKING.items()))
     else:
-        show(sheet(CONTRACTS[name], name in PASSES) if rows else exclusions_table(_exclusions(name)))
+        show(sheet(CONTRACTS[name], name in PASS_ROWS) if rows else exclusions_table(_exclusions(name)))
     return OK
 
 
@@ -94,11 +93,11 @@ def _judged(options: argparse.Namespace) -> int:
     from fuzzer.cli.pass_verdicts import LEAST, by_pass, hardly_judged, hardly_judged_text, seen, table
     from fuzzer.store.writer import Store
     from relaxkit.passes.contracts import CONTRACTS
-    from strategies.passes import PASSES
+    from strategies.pass_arguments.table import PASS_ROWS
 
     with Store.open(options.campaign) as store:
         judged, coverage, info = by_pass(store.tallies()), store.coverage(), store.info()
-    contracts = {contract.name: contract_object(contract, contract.name in PASSES) for contract in CONTRACTS.values()}
+    contracts = {each.name: contract_object(each, each.name in PASS_ROWS) for each in CONTRACTS.values()}
     others = sorted((coverage.judged.keys() | judged.keys()) - contracts.keys())  # the user's passes, and pipelines
     rows = [
         {**row, **seen(row["name"], judged.get(row["name"], {}), coverage)}

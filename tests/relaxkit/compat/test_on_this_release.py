@@ -19,10 +19,10 @@ from fuzzer.store.writer import Store
 from oracles import CONTRACTS
 from relaxkit.ir.sketch.emit import emit
 from relaxkit.ir.sketch.sketch import take
+from relaxkit.passes.pass_ref import PassRef
 from strategies import ir_modules
 from strategies.detect.module_facts import facts_of
 from strategies.pass_arguments.table import PASS_ROWS
-from strategies.passes import DrawnPass
 from strategies.scope.choices import Choices
 from strategies.scope.from_bytes import draw_from_bytes, draws_of
 
@@ -53,7 +53,7 @@ def test_every_pass_of_the_table_can_be_built() -> None:
     refused = []
     for name in PASS_ROWS:
         for _ in range(4):
-            drawn = DrawnPass(name, PASS_ROWS[name].draw(choices, facts_of(module)))
+            drawn = PassRef(name, PASS_ROWS[name].draw(choices, facts_of(module)))
             try:
                 drawn.build()
             except Exception as error:
