@@ -226,7 +226,7 @@ def pass_names_in_engine(house: House) -> Measure:
         for source in house.sources
         if CONTRACT_TABLES.search(source.file)
         for node in source.all(ast.Call)
-        if ast.unparse(node.func).split(".")[-1] == "Contract" and node.args and isinstance(node.args[0], ast.Constant)
+        if _makes_a_contract(node, source) and node.args and isinstance(node.args[0], ast.Constant)
     }
 
     def spelled(node: ast.AST | None, source: Source, depth: int = 4) -> Iterator[str]:
@@ -249,6 +249,13 @@ def pass_names_in_engine(house: House) -> Measure:
             if found := [name for each in asked for name in spelled(each, source)]:
                 places.append((source.file, node.lineno, ", ".join(found)))
     return len(places), places
+
+
+def _makes_a_contract(call: ast.Call, source: Source) -> bool:
+    """Tell whether a call is one of ``Contract``, or of what the file makes of it by ``partial``."""
+    called = ast.unparse(call.func).split(".")[-1]
+    made = source.constants.get(called)
+    return called == "Contract" or (made is not None and ast.unparse(made).startswith("partial(Contract"))
 
 
 def _parts(node: ast.AST, *fields: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,17 +11,17 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from relaxkit.ir.functions import functions_by_name, relax_functions
+from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.walk import inner_sequences, name_of, operator_of, places, sequences
 from relaxkit.passes.claims.common import (
     argument,
-    both,
     has_local_functions,
-    joinable,
+    normal_pairs,
     outline,
     placed,
     read_inside,
+    relax_pairs,
     used_variables,
     variables_read,
 )
@@ -76,9 +77,7 @@ def escaped_name_left(ran: Any) -> str:
 
     Unless something outside did before: this run may have taken that away, and only the next one sees it.
     """
-    for name, old, function in both(ran):
-        if not isinstance(function, relax.Function) or joinable(old):
-            continue
+    for name, old, function in normal_pairs(ran):
         homes, outside = _read_outside(function)
         before = {name_of(var) for var in _read_outside(old)[1]}
         for var in homes:
@@ -128,9 +127,7 @@ def pure_run_left(ran: Any) -> str:
     of branches differ.
     """
     least = argument(ran, 0, "min_size", 2)
-    for name, old, function in both(ran):
-        if not isinstance(function, relax.Function):
-            continue
+    for name, old, function in relax_pairs(ran):
         known = {name_of(place.var) for place in places(old)}
         for sequence in sequences(function):
             run = 0
@@ -162,10 +159,8 @@ def dead_binding_left(ran: Any) -> str:
     Functions that had local functions are left out: what only a dead one captured is dead for the next run, says the
     contract. So are ``match_cast``, which may define dims or check them, and numbers, which a dim may read.
     """
-    before = functions_by_name(ran.before)
-    for name, function in relax_functions(ran.after):
-        old = before.get(name)
-        if not isinstance(old, relax.Function) or has_local_functions(old):
+    for name, old, function in relax_pairs(ran):
+        if has_local_functions(old):
             continue
         used = used_variables(function)
         for place in places(function):
@@ -185,25 +180,22 @@ def dead_binding_left(ran: Any) -> str:
 @claimed("no effect is lost", "its documentation: bindings of impure operations stay", Harm.WRONG)
 def effect_lost(ran: Any) -> str:
     """Find a function that calls an impure operator less often than before, outside of its local functions."""
-    before = functions_by_name(ran.before)
-    for name, function in relax_functions(ran.after):
-        old = before.get(name)
-        if not isinstance(old, relax.Function) or old.same_as(function):
-            continue
+    for name, old, function in relax_pairs(ran):
         was, now = _effects_of(old), _effects_of(function)
         for operator in sorted(was):
-            if now.get(operator, 0) < was[operator]:
+            if now[operator] < was[operator]:
                 return f"a call of an impure operator is gone\ndrops a call of {operator} of {name}, which is impure"
     return ""
 
 
-def _effects_of(function: Any) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for place in places(function):
-        name = operator_of(place.value)
-        if name and not place.local and not place.dataflow and relax.analysis.contains_impure_call(place.value):
-            counted[name] = counted.get(name, 0) + 1
-    return counted
+def _effects_of(function: Any) -> Counter[str]:
+    return Counter(
+        name
+        for place in places(function)
+        if (name := operator_of(place.value))
+        and not (place.local or place.dataflow)
+        and relax.analysis.contains_impure_call(place.value)
+    )
 
 
 @nothing_left(
@@ -212,9 +204,7 @@ def _effects_of(function: Any) -> dict[str, int]:
 )
 def equal_calls_left(ran: Any) -> str:
     """Find two equal pure calls of which the first is visible where the second stands."""
-    for name, old, function in both(ran):
-        if not isinstance(function, relax.Function) or joinable(old):
-            continue
+    for name, _, function in normal_pairs(ran):
         seen: dict[int, list[Any]] = {}
         for place in places(function):
             value = place.value
@@ -257,9 +247,7 @@ def normal_form_changed(ran: Any) -> str:
     A well-formed function is in normal form but for blocks that can be joined, or that are empty. Types may be others:
     those of branches are inferred anew.
     """
-    for name, old, new in both(ran):
-        if not isinstance(old, relax.Function) or joinable(old):
-            continue
+    for name, old, new in normal_pairs(ran):
         before, after = [[outline(place.binding) for place in places(function)] for function in (old, new)]
         if before != after:
             return f"a function in normal form has other bindings\nmakes {after} of {before} in {name}"
@@ -307,11 +295,9 @@ def external_modules_missing(ran: Any) -> str:
     if ran.after.attrs is None or "external_mods" not in ran.after.attrs:
         return "the attribute external_mods is missing\nleaves the module without external_mods"
     now = ran.after.attrs["external_mods"]
-    return (
-        ""
-        if len(now) == len(before) + len(given)
-        else "another number of external modules\nmakes {len(now)} external modules"
-    )
+    if len(now) == len(before) + len(given):
+        return ""
+    return f"another number of external modules\nmakes {len(now)} external modules of {len(before)} and {len(given)}"
 
 
 # Postconditions of TopologicalSort: the same bindings in each block, in an order of the kind that was asked for.
@@ -322,9 +308,7 @@ def external_modules_missing(ran: Any) -> str:
 @claimed("blocks keep their bindings", "its documentation: sort bindings in each dataflow block")
 def bindings_changed(ran: Any) -> str:
     """Say whether a block has other bindings than before, or an ordinary block has them in another order."""
-    for name, old, new in both(ran):
-        if not isinstance(old, relax.Function) or joinable(old):
-            continue
+    for name, old, new in normal_pairs(ran):
         before, after = _contents(old.body), _contents(new.body)
         if [len(bindings) for _, bindings in before] != [len(bindings) for _, bindings in after]:
             return f"blocks have other numbers of bindings\nchanges the number of bindings in a block of {name}"
@@ -368,9 +352,7 @@ def order_of_another_kind(ran: Any) -> str:
     """
     first = str(argument(ran, 0, "order", "depth-first"))
     backward = str(argument(ran, 1, "direction", "from-inputs")) == "from-outputs"
-    for name, old, function in both(ran):
-        if not isinstance(function, relax.Function) or joinable(old):
-            continue
+    for name, _, function in normal_pairs(ran):
         bindings = _one_block(function)
         if bindings is None or len(bindings) < 3:
             continue

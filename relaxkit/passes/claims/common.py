@@ -1,5 +1,4 @@
-"""Questions that postconditions ask of modules: bindings with their scope, operators, types, and which functions are
-reached.
+"""Questions that postconditions ask of modules: bindings with their scope, operators, types, functions reached.
 
 A repro script copies these definitions, so they use nothing but TVM, the standard library and
 ``relaxkit.passes.preconditions``; and no two files of this package may define one name.
@@ -118,6 +117,11 @@ def relax_pairs(ran: Any) -> Iterator[tuple[str, Any, Any]]:
     for name, old, new in both(ran):
         if isinstance(old, relax.Function) and isinstance(new, relax.Function):
             yield name, old, new
+
+
+def normal_pairs(ran: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield those of :func:`relax_pairs` that were in normal form before."""
+    return (pair for pair in relax_pairs(ran) if not joinable(pair[1]))
 
 
 def measured_otherwise(ran: Any, measure: Callable[[Any], Any], said: str) -> str:

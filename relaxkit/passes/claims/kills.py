@@ -82,8 +82,7 @@ def _is_tensor(var: Any) -> bool:
 
 @nothing_left("everything is killed behind its last use", _KILLS, shown='assert "kill_" in After.script()')
 def not_killed(ran: Any) -> str:
-    """Find a variable of a sequence that only bindings of this sequence use, and that is not killed behind the last of
-    them.
+    """Find a variable that only bindings of its sequence use, and that is not killed behind the last of them.
 
     What a branch or a local function inside uses, or what the sequence results in, is not asked for.
     """

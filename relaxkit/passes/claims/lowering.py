@@ -1,6 +1,4 @@
-"""Claims of the lowering passes and of the stock pipelines, but for memory, kills and the shape heap, which have files
-of their own.
-"""
+"""Claims of the lowering passes and the stock pipelines; memory, kills and the shape heap have files of their own."""
 
 from __future__ import annotations
 
@@ -155,8 +153,7 @@ def reshapes_left(ran: Any, branches: bool) -> str:
 
 
 def _reshapes(old: Any, new: Any, kernel: Any) -> bool:
-    """Say whether both types are static, of one dtype and as many elements, and the kernel was made of
-    ``relax.reshape``.
+    """Say whether both types are static, of one dtype and size, and the kernel was made of ``relax.reshape``.
 
     TVM's own analysis decides on the kernel, as it is documented that the pass does.
     """

@@ -68,8 +68,7 @@ def tuple_parameter_left(ran: Any) -> str:
     shown='assert "R.invoke_pure_closure(" not in After.script()',
 )
 def impure_closure_called_as_pure(ran: Any) -> str:
-    """Find a call of a function with effects that has come to be ``invoke_pure_closure``, so that a later pass may drop
-    it.
+    """Find a call of a function with effects that is ``invoke_pure_closure`` now, which a later pass may drop.
 
     Where a function is pure by force, all calls in it are. What is declared impure and is not loses nothing.
     """
@@ -218,7 +217,7 @@ def _mentions(value: Any, var: Any) -> bool:
     "its documentation: remove unused parameters from internal functions; src: dims come as shapes",
 )
 def unused_parameter_left(ran: Any) -> str:
-    """Find parameters of a private function are the ones that its body read, and shapes that define its dims."""
+    """Check that parameters of a private function are those that its body read, and shapes that define its dims."""
     after = functions_by_name(ran.after)
     for var, function in private_relax_functions(ran.before):
         new = after.get(var.name_hint)

@@ -211,10 +211,9 @@ def _cast_names(function: Any) -> set[str]:
 
 
 def _difference(old: list[Any], new: list[Any], cast: set[str]) -> str:
-    """Return the symbols of the two modules correspond by name, since one of them may be a copy; doubtful names decide
-    nothing.
+    """Say how two shapes differ; symbols correspond by name, as one may be a copy.
 
-    Nor do other names where one of them is a match_cast's.
+    Doubtful names decide nothing, nor do other names where one of them is a match_cast's.
     """
     if len(old) != len(new):
         return f"{new} instead of {old}"

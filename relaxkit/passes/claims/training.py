@@ -94,8 +94,7 @@ def loss_not_appended(ran: Ran) -> str:
 
 
 def calls_differ(ran: Ran) -> str:
-    """Find which function calls other operators than before; types, which type inference may write otherwise, do not
-    count.
+    """Find which function calls other operators than before; types, which inference may write otherwise, do not count.
 
     Empty blocks, blocks of one kind side by side and functions' order do not count either.
     """

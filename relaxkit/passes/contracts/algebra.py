@@ -2,109 +2,75 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from relaxkit.passes.claims import algebra, rewrite
-from relaxkit.passes.contract import (
-    Contract,
-    Functions,
-    NumericPromise,
-    Operators,
-    stated,
-)
+from relaxkit.passes.contract import Contract, NumericPromise, Operators, stated
 from relaxkit.passes.contracts import laws
-from relaxkit.passes.contracts.shared import REWRITER, of_own_mode
+from relaxkit.passes.contracts.shared import MAKES_KERNELS, ONE_BY_ONE, REWRITER, of_own_mode, to_kernels
 from relaxkit.passes.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
 
-_ONE_BY_ONE = "it works on each function of the module by itself"
-_MAKES_KERNELS = "it makes kernels, and drops nothing"
 _REWRITE_CALL = "its documentation names what it makes; rewrite_call drops what nothing reads any more"
 
+_Rewriter = partial(Contract, inside=REWRITER, functions=ONE_BY_ONE)
+
+
+def _making(*more: str) -> Operators:
+    return Operators(_REWRITE_CALL, ("*",), tuple(f"relax.{each}" for each in more))
+
+
 ROWS: tuple[Contract, ...] = (
-    Contract(
+    _Rewriter(
         "AdjustMatmulOrder",
         laws=(laws.PRODUCT_ASSOCIATES, *laws.PERMUTATIONS),
-        inside=REWRITER,
         numeric=REASSOCIATION,
-        operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.permute_dims")),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making("matmul", "permute_dims"),
         postconditions=stated(algebra.dearer_order_left),
     ),
-    Contract(
+    _Rewriter(
         "CombineParallelMatmul",
-        inside=REWRITER,
         numeric=REASSOCIATION,
-        operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.split")),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making("concat", "split"),
         postconditions=stated(algebra.parallel_products_left, rewrite.refused_yet_changed),
     ),
-    Contract(
+    _Rewriter(
         "ExpandMatmulOfSum",
         laws=(laws.PRODUCT_OF_SUM,),
-        inside=REWRITER,
         numeric=REASSOCIATION,
-        operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.matmul", "relax.add", "relax.permute_dims")),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making("matmul", "add", "permute_dims"),
         postconditions=stated(algebra.product_of_sum_left),
     ),
-    Contract(
+    _Rewriter(
         "FoldBatchnormToConv2D",
-        inside=REWRITER,
         limits=(of_own_mode(training=False),),
         numeric=REASSOCIATION,
-        operators=Operators(
-            _REWRITE_CALL,
-            fewer=("*",),
-            more=(
-                "relax.nn.conv2d",
-                "relax.add",
-                "relax.sqrt",
-                "relax.divide",
-                "relax.subtract",
-                "relax.multiply",
-                "relax.reshape",
-            ),
-        ),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making("nn.conv2d", "add", "sqrt", "divide", "subtract", "multiply", "reshape"),
         postconditions=stated(algebra.foldable_batch_norm_left),
     ),
     Contract(
         "FuseTransposeMatmul",
-        operators=Operators(
-            "relax/transform/fuse_transpose_matmul.py",
-            fewer=("relax.permute_dims", "relax.matmul"),
-            more=("relax.call_tir",),
-            said="only calls of kernels come",
-        ),
-        functions=Functions(_MAKES_KERNELS, may_come=True),
+        operators=to_kernels("relax/transform/fuse_transpose_matmul.py", "relax.permute_dims", "relax.matmul"),
+        functions=MAKES_KERNELS,
         postconditions=stated(algebra.product_of_transposed_left),
     ),
-    Contract(
+    _Rewriter(
         "OptimizeLayoutTransform",
-        inside=REWRITER,
         preconditions=(no_calls_in_place,),
-        operators=Operators(_REWRITE_CALL, fewer=("*",)),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making(),
         postconditions=stated(algebra.undone_transform_left),
     ),
-    Contract(
+    _Rewriter(
         "ReorderPermuteDimsAfterConcat",
-        inside=REWRITER,
-        operators=Operators(_REWRITE_CALL, fewer=("*",), more=("relax.concat", "relax.permute_dims")),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making("concat", "permute_dims"),
         postconditions=stated(algebra.concat_of_permuted_left),
     ),
-    Contract(
+    _Rewriter(
         "ReorderTakeAfterMatmul",
         laws=(laws.PRODUCT_OF_TAKEN,),
-        inside=REWRITER,
         numeric=REASSOCIATION,
-        operators=Operators(
-            _REWRITE_CALL,
-            fewer=("*",),
-            more=("relax.matmul", "relax.take", "relax.permute_dims", "relax.reshape", "relax.einsum"),
-        ),
-        functions=Functions(_ONE_BY_ONE),
+        operators=_making("matmul", "take", "permute_dims", "reshape", "einsum"),
         postconditions=stated(algebra.product_of_take_left),
     ),
 )

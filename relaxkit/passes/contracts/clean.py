@@ -16,24 +16,35 @@ from relaxkit.passes.contract import (
     Idempotence,
     Locality,
     Operators,
-    Postcondition,
     Refusal,
     Trait,
     Variant,
     stated,
 )
-from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, REWRITER, UNKNOWN_DEVICE
+from relaxkit.passes.contracts.shared import (
+    NO_SUCH_FUNCTION,
+    ONE_BY_ONE,
+    PARTS_OF_LEVEL_ONE,
+    REWRITER,
+    UNKNOWN_DEVICE,
+    none_left,
+    refused,
+)
 from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
 F = Idempotence.FIXPOINT
 
 _BINDINGS_ONLY = "its documentation: it moves, joins or drops bindings of variables and tuples, and calls nothing new"
-_FUNCTION_PASS = "it works on each function of the module by itself"
 _DROPS_ONLY = "its documentation: it removes and replaces, and makes nothing new"
 
+_OnBindings = partial(Contract, operators=Operators(_BINDINGS_ONLY), functions=ONE_BY_ONE)
+_Dropping = partial(
+    Contract, operators=Operators(_DROPS_ONLY, fewer=("*",)), functions=Functions(_DROPS_ONLY, may_go=True)
+)
+
 ROWS: tuple[Contract, ...] = (
-    Contract(
+    _OnBindings(
         "CanonicalizeBindings",
         any_stage=True,
         preconditions=(nothing_killed,),
@@ -49,32 +60,26 @@ ROWS: tuple[Contract, ...] = (
         ),
         notes="a constant bound to a dataflow variable that reaches an output through aliases needs three runs",
         environment=PARTS_OF_LEVEL_ONE,
-        operators=Operators(_BINDINGS_ONLY),
-        functions=Functions(_FUNCTION_PASS),
         postconditions=stated(clean.alias_left, clean.projection_left, clean.escaped_name_left),
     ),
-    Contract(
+    _OnBindings(
         "ConvertToDataflow",
         idempotence=F,
         fixpoint_runs=3,
         notes="ends with CanonicalizeBindings, whose fixed point it inherits",
         environment=PARTS_OF_LEVEL_ONE,
-        operators=Operators(_BINDINGS_ONLY),
-        functions=Functions(_FUNCTION_PASS),
         postconditions=stated(clean.pure_run_left),
     ),
-    Contract(
+    _Dropping(
         "DeadCodeElimination",
         any_stage=True,
         idempotence=F,
         fixpoint_runs=3,
         refusals=(NO_SUCH_FUNCTION,),
         notes="what only a dead local function captured is dead for the next run",
-        operators=Operators(_DROPS_ONLY, fewer=("*",)),
-        functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=stated(restructure.unreached_function_left, clean.dead_binding_left, clean.effect_lost),
     ),
-    Contract(
+    _Dropping(
         "EliminateCommonSubexpr",
         any_stage=True,
         preconditions=(nothing_killed, no_calls_in_place),
@@ -82,19 +87,16 @@ ROWS: tuple[Contract, ...] = (
         fixpoint_runs=3,
         fixpoint_extra=alias_depth,
         notes="aliases are retargeted one level a run",
-        operators=Operators(_DROPS_ONLY, fewer=("*",)),
-        functions=Functions(_FUNCTION_PASS),
+        functions=ONE_BY_ONE,
         postconditions=stated(clean.equal_calls_left),
     ),
-    Contract(
+    _Dropping(
         "ExpandTupleArguments",
         idempotence=F,
         fixpoint_runs=3,
         fixpoint_extra=private_call_depth,
         notes="ends with CanonicalizeBindings and DeadCodeElimination",
         environment=PARTS_OF_LEVEL_ONE,
-        operators=Operators(_DROPS_ONLY, fewer=("*",)),
-        functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=stated(restructure.tuple_parameter_left),
     ),
     Contract(
@@ -120,24 +122,18 @@ ROWS: tuple[Contract, ...] = (
         functions=Functions("its documentation: lifts only", may_come=True),
         postconditions=stated(restructure.local_function_left, restructure.impure_closure_called_as_pure),
     ),
-    Contract(
+    _OnBindings(
         "Normalize",
         traits=frozenset({Trait.KEEPS_KILLS}),
         any_stage=True,
-        operators=Operators(_BINDINGS_ONLY),
-        functions=Functions(_FUNCTION_PASS),
         postconditions=stated(clean.normal_form_changed, clean.untyped_left),
     ),
     Contract(
         "NormalizeGlobalVar",
         any_stage=True,
-        refusals=(
-            Refusal(
-                "InternalError",
-                r"duplicate global symbol",
-                "duplicate global symbol",
-                "src/relax/transform/normalize.cc: two public functions claim one symbol",
-            ),
+        refusals=refused(
+            "transform/normalize.cc",
+            (r"duplicate global symbol", "duplicate global symbol", ": two public functions claim one symbol"),
         ),
         operators=Operators(_BINDINGS_ONLY),
         postconditions=stated(restructure.misnamed_left, restructure.symbols_changed),
@@ -147,10 +143,10 @@ ROWS: tuple[Contract, ...] = (
         inside=REWRITER,
         preconditions=(no_calls_in_place,),
         operators=Operators("rewrite_call drops what nothing reads, too", fewer=("*",)),
-        functions=Functions(_FUNCTION_PASS),
+        functions=ONE_BY_ONE,
         postconditions=stated(clean.redundant_reshape_left),
     ),
-    Contract(
+    _Dropping(
         "RemoveUnusedOutputs",
         idempotence=F,
         fixpoint_runs=3,
@@ -158,21 +154,18 @@ ROWS: tuple[Contract, ...] = (
         locality=Locality.CALLERS,  # what nobody reads is known from all callers
         notes="one level of a chain of private calls a run: a chain of two needs two runs",
         environment=PARTS_OF_LEVEL_ONE,
-        operators=Operators(_DROPS_ONLY, fewer=("*",)),
-        functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=stated(restructure.unused_output_left),
     ),
-    Contract(
+    _Dropping(
         "RemoveUnusedParameters",
         idempotence=F,
         fixpoint_runs=1,
         fixpoint_extra=private_call_depth,
         notes="one level of a chain of private calls a run: a chain of three needs three runs",
-        operators=Operators(_DROPS_ONLY, fewer=("*",)),
-        functions=Functions(_FUNCTION_PASS),
+        functions=ONE_BY_ONE,
         postconditions=stated(restructure.unused_parameter_left),
     ),
-    Contract(
+    _OnBindings(
         "TopologicalSort",
         variants=(
             Variant(
@@ -182,8 +175,6 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         preconditions=(no_calls_in_place,),
-        operators=Operators(_BINDINGS_ONLY),
-        functions=Functions(_FUNCTION_PASS),
         postconditions=stated(clean.bindings_changed, clean.order_of_another_kind),
     ),
     Contract(
@@ -199,12 +190,12 @@ ROWS: tuple[Contract, ...] = (
             more=("relax.to_vdevice",),
             said="no operator comes or goes but moves between devices",
         ),
-        functions=Functions(_FUNCTION_PASS),
+        functions=ONE_BY_ONE,
         postconditions=(
-            Postcondition(
+            none_left(
                 "no hint is left",
-                partial(common.operators_left_over, names=("relax.hint_on_device",)),
                 "its documentation: propagate virtual device information; hint_on_device is consumed",
+                "relax.hint_on_device",
             ),
         ),
     ),

@@ -20,7 +20,7 @@ from relaxkit.passes.contract import (
     Variant,
     stated,
 )
-from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE
+from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, refused
 from relaxkit.passes.preconditions import no_altered_kernels, private_composites
 
 LEGALIZED = ("LegalizeOps",)
@@ -72,24 +72,22 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,
         fixpoint_extra=private_call_depth,
-        refusals=(
-            Refusal(
-                "InternalError",
+        refusals=refused(
+            "transform/fuse_tir.cc; ",
+            (
                 r"Only call_tir and call_tir_inplace are supported in primitive function",
                 "operator left in a primitive function",
-                "src/relax/transform/fuse_tir.cc; LegalizeOps with skip_ops before it leaves operators on purpose",
+                "LegalizeOps with skip_ops before it leaves operators on purpose",
             ),
-            Refusal(
-                "InternalError",
+            (
                 r"Only schedulable functions \(whose body is the root block\) can be fused",
                 "kernel without a root block",
-                "src/relax/transform/fuse_tir.cc; drawn kernels have one, what minimizing makes of them need not",
+                "drawn kernels have one, what minimizing makes of them need not",
             ),
-            Refusal(
-                "InternalError",
+            (
                 r"Tensor constants are not supported in primitive functions",
                 "constant in a primitive function",
-                "src/relax/transform/fuse_tir.cc; FuseOpsByPattern makes them, for external code generators",
+                "FuseOpsByPattern makes them, for external code generators",
             ),
         ),
         notes="embeds ExpandTupleArguments, RemoveUnusedParameters and DeadCodeElimination",
@@ -114,13 +112,9 @@ ROWS: tuple[Contract, ...] = (
             external.certain_matches_left,
         ),
         abi=Abi.ADDS_FUNCTIONS,
-        refusals=(
-            Refusal(
-                "InternalError",
-                r"cyclic dependency detected between the groups",
-                "pattern would make a cycle",
-                "src/relax/transform/fuse_ops.cc",
-            ),
+        refusals=refused(
+            "transform/fuse_ops.cc",
+            (r"cyclic dependency detected between the groups", "pattern would make a cycle", ""),
         ),
     ),
     Contract(
@@ -138,9 +132,7 @@ ROWS: tuple[Contract, ...] = (
         postconditions=stated(external.external_calls_left, external.external_functions_left),
         refusals=(
             NO_SUCH_FUNCTION,
-            Refusal(
-                "InternalError", r"Codegen is not found", "no such code generator", "src/relax/transform/run_codegen.cc"
-            ),
+            *refused("transform/run_codegen.cc", (r"Codegen is not found", "no such code generator", "")),
             Refusal(
                 "ValueError",
                 r"takes no calls of other functions",
@@ -192,13 +184,9 @@ ROWS: tuple[Contract, ...] = (
         "SpecializePrimFuncBasedOnCallSite",
         postconditions=stated(fusion.shapes_not_specialized),
         changes=frozenset({Kept.KERNELS}),  # its documentation: it updates kernels with the types of their calls
-        refusals=(
-            Refusal(
-                "InternalError",
-                r"Shape undefined for call",
-                "argument without a shape",
-                "src/relax/transform/specialize_primfunc_based_on_callsite.cc; UpdateParamType may take it away",
-            ),
+        refusals=refused(
+            "transform/specialize_primfunc_based_on_callsite.cc",
+            (r"Shape undefined for call", "argument without a shape", "; UpdateParamType may take it away"),
         ),
         # A kernel is made to fit all its calls in the module; LegalizeOps gives functions of one formula one kernel.
         locality=Locality.MODULE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from relaxkit.passes.claims import common, kills, lowering, memory_plan, shape_heap
+from relaxkit.passes.claims import kills, lowering, memory_plan, shape_heap
 from relaxkit.passes.claims.cuda_graph import CUDA_GRAPH_CLAIMS
 from relaxkit.passes.contract import (
     Contract,
@@ -14,14 +14,13 @@ from relaxkit.passes.contract import (
     Kept,
     Locality,
     Postcondition,
-    Refusal,
     Stage,
     Trait,
     Variant,
     less_done,
     stated,
 )
-from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK
+from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK, none_left, refused
 from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
@@ -34,11 +33,9 @@ PRIMS = (*BUILTIN, "ComputePrimValue")
 
 LOWERED = Stage.LOWERED
 
-_OTHER_DEVICES = Refusal(
-    "InternalError",
-    r"virtual_device_id == 0",
-    "storages on several devices",
-    "src/relax/transform/rewrite_cuda_graph.cc, MergeAllocationPlans: storages of the first device only",
+_OTHER_DEVICES = refused(
+    "transform/rewrite_cuda_graph.cc, MergeAllocationPlans: ",
+    (r"virtual_device_id == 0", "storages on several devices", "storages of the first device only"),
 )
 
 _OnLowered = partial(Contract, needs=LOWERED, gives=LOWERED)
@@ -80,10 +77,10 @@ ROWS: tuple[Contract, ...] = (
         notes="its documentation says to run it after ToNonDataflow; what makes dataflow blocks again undoes that",
         postconditions=stated(
             lowering.purity_checked,
-            Postcondition(
+            none_left(
                 "no pure form of an impure call is left",
-                partial(common.operators_left_over, names=lowering.PURE_FORMS),
                 "its documentation: 'unwrap all pure override ops'",
+                *lowering.PURE_FORMS,
             ),
         ),
     ),
@@ -93,10 +90,10 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=LOWERED,
         postconditions=stated(
-            Postcondition(
+            none_left(
                 "no call in destination-passing style is left",
-                partial(common.operators_left_over, names=lowering.DESTINATION_PASSING),
                 "its documentation: 'Perform explicit tensor allocation for call_tir and call_dps_packed'",
+                *lowering.DESTINATION_PASSING,
             ),
             lowering.calls_not_kept,
             lowering.outputs_not_allocated,
@@ -124,7 +121,7 @@ ROWS: tuple[Contract, ...] = (
                     "prepare": (*CALLS, "StaticPlanBlockMemory"),
                     "idempotence": Idempotence.NEVER,
                     "postconditions": CUDA_GRAPH_CLAIMS,
-                    "refusals": (_OTHER_DEVICES,),
+                    "refusals": _OTHER_DEVICES,
                     "locality": Locality.MODULE,  # storages are shared, and captures numbered over the module
                 },
                 'rewrite_cuda_graph.cc: "This transformation is expected to run after `StaticPlanBlockMemory`". '
@@ -144,10 +141,10 @@ ROWS: tuple[Contract, ...] = (
         notes="the device of a tensor is an argument of its allocation from here on and no longer part of its type, "
         "nor of the return type that follows from it (generated modules)",
         postconditions=(
-            Postcondition(
+            none_left(
                 "no builtin.alloc_tensor is left",
-                partial(common.operators_left_over, names=("relax.builtin.alloc_tensor",)),
                 "its documentation: 'Lower all instances of relax.builtin.alloc_tensor'",
+                "relax.builtin.alloc_tensor",
             ),
             Postcondition(
                 "storages hold the tensors", memory_plan.storage_too_small, "what the runtime checks", Harm.WRONG
@@ -177,19 +174,19 @@ ROWS: tuple[Contract, ...] = (
     _OnLowered(
         "LowerRuntimeBuiltin",
         prepare=ALLOCATED,
-        refusals=(
-            Refusal(
-                "InternalError",
+        refusals=refused(
+            "backend/vm/lower_runtime_builtin.cc: ",
+            (
                 r"VMBuiltinLower encountered .*alloc_tensor",
                 "alloc_tensor not lowered",
-                "src/relax/backend/vm/lower_runtime_builtin.cc: LowerAllocTensor must run first",
+                "LowerAllocTensor must run first",
             ),
         ),
         postconditions=(
-            Postcondition(
+            none_left(
                 "no operator of the runtime is left",
-                partial(common.operators_left_over, names=lowering.BUILTINS),
                 "src/relax/backend/vm/lower_runtime_builtin.cc: 'This pass lowers most ops to VM specific builtins'",
+                *lowering.BUILTINS,
             ),
         ),
     ),

@@ -22,7 +22,13 @@ from relaxkit.passes.contract import (
     Variant,
     stated,
 )
-from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, UNKNOWN_DEVICE
+from relaxkit.passes.contracts.shared import (
+    IMPURE_IN_DATAFLOW,
+    NO_SUCH_FUNCTION,
+    PARTS_OF_LEVEL_ONE,
+    UNKNOWN_DEVICE,
+    refused,
+)
 from relaxkit.passes.forms import with_called_closures
 from relaxkit.passes.limits import (
     binds_a_callee,
@@ -54,8 +60,15 @@ _HINTS = (
     "relax.op.hint_on_device: hints name devices by type and number; when one is replaced they are the user's to change"
 )
 
+_NOT_BOUND = r"(did not correspond to any symbolic variables|does not use symbolic var)"
+_READERS = Operators("it changes parameters, and what reads them, only")
+_STAY = Functions("it works on functions that are there")
+_OfParameters = partial(
+    Contract, keeps_public_signatures=False, keeps_calls_fitting=False, operators=_READERS, functions=_STAY
+)
+
 ROWS: tuple[Contract, ...] = (
-    Contract(
+    _OfParameters(
         "BindParams",
         limits=(
             NumericLimit(
@@ -68,30 +81,22 @@ ROWS: tuple[Contract, ...] = (
         traits=frozenset({Trait.NAMES_THE_GIVEN}),
         idempotence=Idempotence.REFUSES,
         abi=Abi.BIND_PARAMS,
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
-        refusals=(
-            Refusal(
-                "InternalError",
+        refusals=refused(
+            "transform/bind_params.cc: ",
+            (
                 r"(does not have parameter|not a parameter|duplicate|ambiguous)",
                 "no such parameter",
-                "src/relax/transform/bind_params.cc: the key must name exactly one parameter",
+                "the key must name exactly one parameter",
             ),
         ),
-        second_run_refusals=(
-            Refusal(
-                "InternalError",
-                r"does not have parameter with name",
-                "parameter bound already",
-                "src/relax/transform/bind_params.cc: the first run removed the parameter",
-            ),
+        second_run_refusals=refused(
+            "transform/bind_params.cc: ",
+            (r"does not have parameter with name", "parameter bound already", "the first run removed the parameter"),
         ),
         changes=frozenset({Kept.PARAMETER_NAMES}),  # bound parameters are gone, by its documentation
-        operators=Operators("it changes parameters, and what reads them, only"),
-        functions=Functions("it works on functions that are there"),
         postconditions=stated(params.bound_parameter_left, params.inputs_not_there, params.other_functions_changed),
     ),
-    Contract(
+    _OfParameters(
         "BindSymbolicVars",
         limits=(
             NumericLimit(
@@ -108,34 +113,23 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         idempotence=Idempotence.REFUSES,
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
         refusals=(
-            Refusal(
-                "InternalError",
-                r"(did not correspond to any symbolic variables|does not use symbolic var)",
-                "no such symbolic variable",
-                "src/relax/transform/bind_symbolic_vars.cc: every key must be used",
+            *refused(
+                "transform/bind_symbolic_vars.cc: ",
+                (_NOT_BOUND, "no such symbolic variable", "every key must be used"),
+                (
+                    r"multiple symbolic variables",
+                    "ambiguous name of a symbolic variable",
+                    "the key must name one variable",
+                ),
             ),
             NO_SUCH_FUNCTION,
-            Refusal(
-                "InternalError",
-                r"multiple symbolic variables",
-                "ambiguous name of a symbolic variable",
-                "src/relax/transform/bind_symbolic_vars.cc: the key must name one variable",
-            ),
         ),
-        second_run_refusals=(
-            Refusal(
-                "InternalError",
-                r"(did not correspond to any symbolic variables|does not use symbolic var)",
-                "symbolic variable bound already",
-                "src/relax/transform/bind_symbolic_vars.cc: the first run substituted the variable",
-            ),
+        second_run_refusals=refused(
+            "transform/bind_symbolic_vars.cc: ",
+            (_NOT_BOUND, "symbolic variable bound already", "the first run substituted the variable"),
         ),
         notes="results agree for inputs that satisfy the binding only",
-        operators=Operators("it changes parameters, and what reads them, only"),
-        functions=Functions("it works on functions that are there"),
         postconditions=stated(
             params.bound_symbol_left,
             Postcondition(
@@ -143,20 +137,16 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
     ),
-    Contract(
+    _OfParameters(
         "BundleModelParams",
         idempotence=Idempotence.NEVER,
         abi=Abi.BUNDLE_MODEL_PARAMS,
         preconditions=(valid_num_input,),
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
         notes="wraps the tuple in a tuple at each run",
         changes=frozenset({Kept.PARAMETER_NAMES}),  # its documentation: several parameters become one
-        operators=Operators("it changes parameters, and what reads them, only"),
-        functions=Functions("it works on functions that are there"),
         postconditions=stated(params.not_bundled),
     ),
-    Contract(
+    _OfParameters(
         "LiftTransformParams",
         inside=("CanonicalizeBindings", "DeadCodeElimination"),  # lift_transform_params.cc
         variants=(
@@ -174,32 +164,27 @@ ROWS: tuple[Contract, ...] = (
         ),
         abi=Abi.LIFT_TRANSFORM_PARAMS,
         preconditions=(needs_num_input, valid_num_input, transforms_of_weights),
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
-        refusals=(
-            Refusal(
-                "InternalError",
+        refusals=refused(
+            "transform/lift_transform_params.cc",
+            (
                 r"functions\.size\(\)",
                 "shared transform of no function",
-                "src/relax/transform/lift_transform_params.cc: shared_transform needs a function with num_input",
+                ": shared_transform needs a function with num_input",
             ),
-            Refusal(
-                "InternalError",
+            (
                 r"all function names must occur within the IRModule",
                 "no such function",
-                "src/relax/transform/lift_transform_params.cc: the message says what is wrong",
+                ": the message says what is wrong",
             ),
-            Refusal(
-                "InternalError",
+            (
                 r"MatchCast is not supported",
                 "match_cast under a shared transform",
-                "src/relax/transform/lift_transform_params.cc: the message says what is not supported",
+                ": the message says what is not supported",
             ),
-            Refusal(
-                "InternalError",
+            (
                 r"The number of parameters should be the same for all target functions",
                 "functions of a shared transform differ",
-                "src/relax/transform/lift_transform_params.cc, ParamRemapper: the message says what is asked for",
+                ", ParamRemapper: the message says what is asked for",
             ),
         ),
         notes="idempotent since upstream issue 17200 was repaired; TVM's test_lift_transform_is_idempotent says so",
@@ -207,42 +192,36 @@ ROWS: tuple[Contract, ...] = (
         changes=frozenset({Kept.PARAMETER_NAMES}),
         environment=PARTS_OF_LEVEL_ONE,
         forms=(with_called_closures,),  # LambdaLift is its second part
+        operators=None,
         functions=Functions("its documentation: lifts only", may_come=True),
         postconditions=stated(params.not_lifted, params.liftable_left),
     ),
-    Contract(
+    _OfParameters(
         "LazyGetInput",
         inside=("EliminateCommonSubexpr", "DeadCodeElimination"),  # lazy_transform_params.cc
         idempotence=Idempotence.NEVER,
         abi=Abi.LAZY_GET_INPUT,
         preconditions=(valid_num_input,),
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
         notes="each run adds another callback",
         # num_input counts the callback, too (src/relax/transform/lazy_transform_params.cc)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES}),
         operators=Operators("src/relax/transform/lazy_transform_params.cc: ends with RemoveAllUnused", fewer=("*",)),
-        functions=Functions("it works on functions that are there"),
         postconditions=stated(params.input_not_lazy),
     ),
-    Contract(
+    _OfParameters(
         "LazySetOutput",
         prepare=("ToNonDataflow",),
         idempotence=Idempotence.NEVER,
         abi=Abi.LAZY_SET_OUTPUT,
         preconditions=(valid_num_input,),
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
         notes="ToNonDataflow must run first: otherwise impure calls land in a dataflow block (calibration on the "
         "modules of TVM's own tests counts that as a false alarm; the result still executes)",
         # num_input counts the callback, too, whose calls are impure (src/relax/transform/lazy_transform_params.cc)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
-        operators=Operators("it changes parameters, and what reads them, only"),
-        functions=Functions("it works on functions that are there"),
         postconditions=stated(params.output_not_lazy),
     ),
-    Contract(
+    _OfParameters(
         "LazyTransformParams",
         limits=(
             NumericLimit(
@@ -260,8 +239,6 @@ ROWS: tuple[Contract, ...] = (
         abi=Abi.LAZY_TRANSFORM_PARAMS,
         preconditions=(needs_transform_params,),
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
         second_run_refusals=(
             Refusal("IndexError", r"", "no parameters left", "the first run removed all parameters"),
             Refusal("AssertionError", r"", "no parameters left", "the first run removed all parameters"),
@@ -270,10 +247,10 @@ ROWS: tuple[Contract, ...] = (
         # the parameters are gone, by its documentation; calls of get_item and set_item are impure, and it takes
         # relax.force_pure away (relax/transform/lazy_transform_params.py)
         changes=frozenset({Kept.PARAMETER_NAMES, Kept.FUNCTION_ATTRIBUTES, Kept.PURITY}),
-        functions=Functions("it works on functions that are there"),
+        operators=None,
         postconditions=stated(params.transform_not_lazy),
     ),
-    Contract(
+    _OfParameters(
         "UpdateParamType",
         limits=(
             NumericLimit(
@@ -308,10 +285,6 @@ ROWS: tuple[Contract, ...] = (
         traits=frozenset({Trait.RETYPES_THE_GIVEN}),
         numeric=NumericPromise.LOSSY,
         abi=Abi.RETYPE_PARAMS,
-        keeps_public_signatures=False,
-        keeps_calls_fitting=False,
-        operators=Operators("it changes parameters, and what reads them, only"),
-        functions=Functions("it works on functions that are there"),
         postconditions=stated(params.parameter_type_not_updated),
     ),
     Contract(
@@ -324,8 +297,8 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(needs_vdevices,),
         keeps_public_signatures=False,
         changes=frozenset({Kept.GLOBAL_INFOS}),  # its documentation: it replaces an entry
-        operators=Operators("it changes parameters, and what reads them, only"),
-        functions=Functions("it works on functions that are there"),
+        operators=_READERS,
+        functions=_STAY,
         postconditions=stated(params.old_device_left, params.device_table_not_updated),
     ),
 )

@@ -8,7 +8,7 @@ from relaxkit.passes.claims import common, rewrite
 from relaxkit.passes.contract import (
     Abi,
     Contract,
-    Functions,
+    Harm,
     Idempotence,
     NumericCheck,
     NumericLimit,
@@ -19,19 +19,28 @@ from relaxkit.passes.contract import (
     Stage,
     Trait,
     Variant,
-    less_done,
     stated,
 )
 from relaxkit.passes.contracts import laws
-from relaxkit.passes.contracts.shared import NEEDS_TARGET, UNSUPPORTED_DTYPE, WINDOWED_ATTENTION, of_own_mode
+from relaxkit.passes.contracts.shared import (
+    MAKES_KERNELS,
+    NEEDS_TARGET,
+    ONE_BY_ONE,
+    UNSUPPORTED_DTYPE,
+    WINDOWED_ATTENTION,
+    none_left,
+    of_own_mode,
+    refused,
+    to_kernels,
+)
 from relaxkit.passes.forms import without_dead_code
 from relaxkit.passes.limits import is_told_to_leave, retypes_a_callee, retypes_inputs
 from relaxkit.passes.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
-_ONE_BY_ONE = "it works on each function of the module by itself"
-_MAKES_KERNELS = "it makes kernels, and drops nothing"
-
+_EXPENSIVE = ("relax.exp", "relax.erf", "relax.tanh", "relax.nn.softmax")
+_SAMPLING = "relax.multinomial_from_uniform"
+_SORTS = ("relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod", "relax.bucketize")
 _FP16_INPUTS = 'its documentation of fp16_input_names: "the function signature would change accordingly"'
 _SPLIT_AXIS = (
     "layouts with a split axis (NCHW4c) have no kernel in TOPI for this target; the pass documents that it does not "
@@ -56,13 +65,12 @@ ROWS: tuple[Contract, ...] = (
         numeric=REASSOCIATION,
         hook=rewrite.laid_out_otherwise,
         notes="idempotent for permutations; a second run of sub-indexed layouts throws (a defect)",
-        refusals=(
-            Refusal(
-                "InternalError",
+        refusals=refused(
+            "op/nn/convolution.cc: ",
+            (
                 r"Axis swap only|Unsupported initial layout",
                 "layout that this operator does not take",
-                "src/relax/op/nn/convolution.cc: conv1d, conv3d and the transposed ones only take layouts of swapped "
-                "axes, and say so",
+                "conv1d, conv3d and the transposed ones only take layouts of swapped axes, and say so",
             ),
         ),
         operators=Operators(
@@ -71,7 +79,7 @@ ROWS: tuple[Contract, ...] = (
             more=("relax.permute_dims", "relax.layout_transform"),
             said="only changes of layout come",
         ),
-        functions=Functions(_ONE_BY_ONE),
+        functions=ONE_BY_ONE,
         postconditions=stated(rewrite.other_layout_left),
     ),
     Contract(
@@ -84,13 +92,13 @@ ROWS: tuple[Contract, ...] = (
             more=("relax.call_tir_inplace",),
             said="only in-place calls come",
         ),
-        functions=Functions(_MAKES_KERNELS, may_come=True),
+        functions=MAKES_KERNELS,
     ),
     Contract(
         "DecomposeOpsForInference",
         laws=(laws.NORMALIZED,),
         limits=(of_own_mode(training=False),),
-        functions=Functions(_ONE_BY_ONE),
+        functions=ONE_BY_ONE,
         postconditions=stated(
             Postcondition(
                 "no composite operator is left",
@@ -105,7 +113,7 @@ ROWS: tuple[Contract, ...] = (
         laws=(laws.NORMALIZED,),
         limits=(of_own_mode(training=True),),
         numeric=REASSOCIATION,
-        functions=Functions(_ONE_BY_ONE),
+        functions=ONE_BY_ONE,
         postconditions=stated(
             Postcondition(
                 "no composite operator is left",
@@ -121,18 +129,14 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "FastMathTransform",
         numeric=NumericPromise.APPROXIMATE,
-        operators=Operators(
-            "relax/transform/fast_math.py",
-            fewer=("relax.exp", "relax.erf", "relax.tanh", "relax.nn.softmax"),
-            more=("relax.call_tir",),
-            said="only calls of kernels come",
-        ),
-        functions=Functions(_MAKES_KERNELS, may_come=True),
+        operators=to_kernels("relax/transform/fast_math.py", *_EXPENSIVE),
+        functions=MAKES_KERNELS,
         postconditions=(
-            less_done(
+            none_left(
                 "no expensive function is left",
-                partial(common.operators_left_over, names=("relax.exp", "relax.erf", "relax.tanh", "relax.nn.softmax")),
                 "its documentation: convert the expensive non linear functions to their fast counterparts",
+                *_EXPENSIVE,
+                harm=Harm.LESS,
             ),
         ),
     ),
@@ -142,7 +146,7 @@ ROWS: tuple[Contract, ...] = (
         preconditions=(no_calls_in_place,),  # an operand that a kernel overwrites becomes a constant, for all calls
         refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         operators=Operators("its documentation: it evaluates", fewer=("*",)),
-        functions=Functions(_MAKES_KERNELS, may_come=True),
+        functions=MAKES_KERNELS,
         postconditions=stated(rewrite.foldable_left),
     ),
     Contract(
@@ -193,7 +197,7 @@ ROWS: tuple[Contract, ...] = (
         numeric=NumericPromise.LOSSY,
         notes="each run adds casts",
         hook=rewrite.inferred_otherwise,
-        functions=Functions(_ONE_BY_ONE),
+        functions=ONE_BY_ONE,
         postconditions=stated(
             rewrite.wide_operand_left,
             Postcondition(
@@ -210,18 +214,15 @@ ROWS: tuple[Contract, ...] = (
         traits=frozenset({Trait.LOWERS_OPERATORS}),
         costly=True,
         environment=(NEEDS_TARGET,),
-        operators=Operators(
-            "relax/backend/dispatch_sampling.py: cumsum and a kernel",
-            fewer=("relax.multinomial_from_uniform",),
-            more=("relax.call_tir", "relax.cumsum"),
-            said="only calls of kernels come",
+        operators=to_kernels(
+            "relax/backend/dispatch_sampling.py: cumsum and a kernel", _SAMPLING, more=("relax.cumsum",)
         ),
-        functions=Functions(_MAKES_KERNELS, may_come=True),
+        functions=MAKES_KERNELS,
         postconditions=(
-            Postcondition(
+            none_left(
                 "no sampling operator is left",
-                partial(common.operators_left_over, names=("relax.multinomial_from_uniform",)),
                 "relax/backend/dispatch_sampling.py: replaced on every target",
+                _SAMPLING,
             ),
         ),
     ),
@@ -231,28 +232,13 @@ ROWS: tuple[Contract, ...] = (
         traits=frozenset({Trait.LOWERS_OPERATORS}),
         costly=True,
         environment=(NEEDS_TARGET,),
-        operators=Operators(
-            "relax/backend/dispatch_sort_scan.py",
-            fewer=("relax.sort", "relax.argsort", "relax.topk", "relax.cumsum", "relax.cumprod", "relax.bucketize"),
-            more=("relax.call_tir",),
-            said="only calls of kernels come",
-        ),
-        functions=Functions(_MAKES_KERNELS, may_come=True),
+        operators=to_kernels("relax/backend/dispatch_sort_scan.py", *_SORTS),
+        functions=MAKES_KERNELS,
         postconditions=(
-            Postcondition(
+            none_left(
                 "no operator of sorting or scanning is left",
-                partial(
-                    common.operators_left_over,
-                    names=(
-                        "relax.sort",
-                        "relax.argsort",
-                        "relax.topk",
-                        "relax.cumsum",
-                        "relax.cumprod",
-                        "relax.bucketize",
-                    ),
-                ),
                 "relax/backend/dispatch_sort_scan.py: replaced on every target",
+                *_SORTS,
             ),
         ),
     ),

@@ -4,12 +4,44 @@ from __future__ import annotations
 
 from functools import partial
 
-from relaxkit.passes.contract import Circumstance, Dependence, NumericCheck, NumericLimit, Refusal
+from relaxkit.passes.claims.common import operators_left_over
+from relaxkit.passes.contract import (
+    Circumstance,
+    Dependence,
+    Functions,
+    Harm,
+    NumericCheck,
+    NumericLimit,
+    Operators,
+    Postcondition,
+    Refusal,
+)
 from relaxkit.passes.limits import may_give_back_its_argument, of_other_mode
 
 # What TVM's checker says of an impure call in a dataflow block.
 IMPURE_IN_DATAFLOW = r"[Ii]mpure function call .* (occurs )?within a dataflow block"
 """A complaint of TVM's checker about an impure call in a dataflow block."""
+
+ONE_BY_ONE = Functions("it works on each function of the module by itself")
+MAKES_KERNELS = Functions("it makes kernels, and drops nothing", may_come=True)
+
+
+def refused(where: str, *rows: tuple[str, str, str]) -> tuple[Refusal, ...]:
+    """Return errors by which a file of ``src/relax`` refuses: pattern, reason, and what the file says of it."""
+    return tuple(
+        Refusal("InternalError", pattern, reason, f"src/relax/{where}{said}") for pattern, reason, said in rows
+    )
+
+
+def none_left(claim: str, source: str, *names: str, harm: Harm = Harm.BROKEN) -> Postcondition:
+    """Claim that none of some operators is left."""
+    return Postcondition(claim, partial(operators_left_over, names=names), source, harm)
+
+
+def to_kernels(source: str, *names: str, more: tuple[str, ...] = ()) -> Operators:
+    """Claim that kernels come for some operators, and that others stay."""
+    return Operators(source, names, ("relax.call_tir", *more), "only calls of kernels come")
+
 
 # What passes that are made of passes share.
 PARTS_OF_LEVEL_ONE = (
