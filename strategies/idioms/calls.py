@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tvm import relax, tirx
@@ -63,28 +64,13 @@ def _sum_of_first(p: list[Any], emit: Callable[[Any], Any]) -> Any:
     return op.add(emit(op.abs(p[0])), p[1])
 
 
-def _called_with_tuple(scope: Scope, name: str, public: bool = False) -> Value:
-    a, b = _operands(scope)
-    ty = relax.TupleType(OwnDims().types([a, b]))
-    var = _function(scope, name, [ty], lambda p, emit: op.subtract(emit(_get(p[0], 0)), emit(_get(p[0], 1))), public)
-    whole = scope.emit(relax.Tuple([a.expr, b.expr]), parts=[a, b])
-    return scope.emit(relax.Call(var, [whole.expr]), _SUM)
-
-
-def _get(value: Any, index: int) -> Any:
-    return relax.TupleGetItem(value, index)
-
-
 @TABLE.idiom("InlinePrivateFunctions", needs=_CALLS)
-def private_call(scope: Scope) -> Value:
+def private_call(scope: Scope, public: bool = False) -> Value:
     """Plant a call of a private function of two operators, all of whose parameters and outputs are used."""
-    return _called(scope, "inlined", _sum_of_first, _SUM)
+    return _called(scope, "shared" if public else "inlined", _sum_of_first, _SUM, public)
 
 
-@TABLE.near_miss("public")
-def public_call(scope: Scope) -> Value:
-    """Plant a call of a public function."""
-    return _called(scope, "shared", _sum_of_first, _SUM, public=True)
+TABLE.near_miss("public")(partial(private_call, public=True))
 
 
 @TABLE.idiom("InlinePrivateFunctions", needs=_CALLS)
@@ -121,24 +107,28 @@ def explicit_dims(scope: Scope) -> Value:
 
 
 @TABLE.idiom("ExpandTupleArguments", needs=(*_CALLS, Feature.TUPLES))
-def tuple_argument(scope: Scope) -> Value:
+def tuple_argument(scope: Scope, public: bool = False) -> Value:
     """Plant a private function that takes a tuple and uses its fields."""
-    return _called_with_tuple(scope, "packed")
+    a, b = _operands(scope)
+    ty = relax.TupleType(OwnDims().types([a, b]))
+
+    def body(p: list[Any], emit: Callable[[Any], Any]) -> Any:
+        return op.subtract(*(emit(relax.TupleGetItem(p[0], index)) for index in range(2)))
+
+    var = _function(scope, "taking" if public else "packed", [ty], body, public)
+    whole = scope.emit(relax.Tuple([a.expr, b.expr]), parts=[a, b])
+    return scope.emit(relax.Call(var, [whole.expr]), _SUM)
 
 
-@TABLE.near_miss("public")
-def tuple_to_public(scope: Scope) -> Value:
-    """Plant a public function that takes a tuple."""
-    return _called_with_tuple(scope, "taking", public=True)
+TABLE.near_miss("public")(partial(tuple_argument, public=True))
 
 
 @TABLE.idiom("RemoveUnusedParameters", needs=(*_CALLS, Feature.UNUSED_PARAMETERS))
 def unused_parameter(scope: Scope) -> Value:
     """Plant a private function that uses its second parameter alone."""
-    a, b = _operands(scope)
+    _, b = _operands(scope)
     other = floats(scope, bounds=UNIT)
     var = _function(scope, "slim", OwnDims().types([other, b]), lambda p, emit: op.negative(p[1]))
-    del a
     return scope.emit(relax.Call(var, [other.expr, b.expr]), UNIT)
 
 
@@ -153,33 +143,22 @@ TABLE.near_miss("all_used")(private_call)
 
 def _two_results(scope: Scope, public: bool = False) -> Value:
     a, b = _operands(scope)
-    var = _function(
-        scope,
-        "twofold",
-        OwnDims().types([a, b]),
-        lambda p, emit: relax.Tuple([op.negative(p[0]), op.abs(p[1])]),
-        public,
-    )
+    types = OwnDims().types([a, b])
+    var = _function(scope, "twofold", types, lambda p, emit: relax.Tuple([op.negative(p[0]), op.abs(p[1])]), public)
     parts = [Value(None, a.ty, UNIT), Value(None, b.ty, UNIT)]
     return scope.emit(relax.Call(var, [a.expr, b.expr]), parts=parts)
 
 
 @TABLE.idiom("RemoveUnusedOutputs", needs=(*_CALLS, Feature.TUPLES, Feature.UNUSED_OUTPUTS))
-def unused_output(scope: Scope) -> Value:
+def unused_output(scope: Scope, public: bool = False) -> Value:
     """Plant a private function that gives two results, of which one is taken."""
-    whole = _two_results(scope)
-    made = scope.item(whole, scope.index(2))
+    whole = _two_results(scope, public)
+    made = scope.item(whole, 0 if public else scope.index(2))
     scope.values.remove(whole)
     return made
 
 
-@TABLE.near_miss("public")
-def output_of_public(scope: Scope) -> Value:
-    """Plant a public function that gives two results, of which one is taken."""
-    whole = _two_results(scope, public=True)
-    made = scope.item(whole, 0)
-    scope.values.remove(whole)
-    return made
+TABLE.near_miss("public")(partial(unused_output, public=True))
 
 
 @TABLE.near_miss("all_used")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tvm import relax
 
@@ -68,8 +69,8 @@ def _norm(
     return scope.emit(call, parts=parts)
 
 
-def _part(scope: Scope, whole: Value, index: int = 0) -> Value:
-    return scope.item(whole, index)
+def _parameter(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
+    return scope.guard(new_parameter(scope, shape, "float32"), bounds)
 
 
 @TABLE.idiom(
@@ -77,49 +78,33 @@ def _part(scope: Scope, whole: Value, index: int = 0) -> Value:
     needs=(Feature.CONSTANTS,),
     also_for=("DecomposeOpsForInference", "DecomposeOpsForTraining"),
 )
-def conv_and_norm(scope: Scope) -> Value:
+def conv_and_norm(
+    scope: Scope,
+    weight: Get = _constant,
+    scale: Get = _constant,
+    channels: int = 0,
+    axis: int = 1,
+    between: Callable[[Scope, Value], Value] = lambda scope, value: value,
+) -> Value:
     """Plant ``conv2d`` of constants, and ``batch_norm`` of constants for inference."""
-    out = _conv(scope, _data(scope), _constant)
-    return _part(scope, _norm(scope, out, _constant))
+    out = between(scope, _conv(scope, _data(scope), weight, channels))
+    return scope.item(_norm(scope, out, _constant, axis, first=scale), 0)
 
 
-@TABLE.near_miss("norm_of_parameters")
-def norm_of_parameters(scope: Scope) -> Value:
-    """Plant the same, the scale no constant."""
-    out = _conv(scope, _data(scope), _constant)
-    return _part(scope, _norm(scope, out, _constant, first=_parameter))
-
-
-@TABLE.near_miss("conv_of_parameters")
-def conv_of_parameters(scope: Scope) -> Value:
-    """Plant the same, the convolution's weight no constant."""
-    out = _conv(scope, _data(scope), _parameter)
-    return _part(scope, _norm(scope, out, _constant))
-
-
-def _parameter(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
-    return scope.guard(new_parameter(scope, shape, "float32"), bounds)
-
-
-@TABLE.near_miss("something_between")
-def activation_between(scope: Scope) -> Value:
-    """Plant an activation between convolution and normalisation."""
-    out = relu(scope, _conv(scope, _data(scope), _constant))
-    return _part(scope, _norm(scope, out, _constant))
-
-
-@TABLE.near_miss("other_axis", defect="folds along the channels, whatever the axis is")
-def norm_of_other_axis(scope: Scope) -> Value:
-    """Plant normalisation along the rows and not the channels: a fold along the channels would be wrong."""
-    out = _conv(scope, _data(scope), _constant, channels=4)
-    return _part(scope, _norm(scope, out, _constant, axis=2))
+TABLE.near_miss("norm_of_parameters")(partial(conv_and_norm, scale=_parameter))
+TABLE.near_miss("conv_of_parameters")(partial(conv_and_norm, weight=_parameter))
+TABLE.near_miss("something_between")(partial(conv_and_norm, between=relu))
+# Along the rows and not the channels: a fold along the channels would be wrong.
+TABLE.near_miss("other_axis", defect="folds along the channels, whatever the axis is")(
+    partial(conv_and_norm, channels=4, axis=2)
+)
 
 
 @TABLE.idiom("DecomposeOpsForInference")
 def norm_for_inference(scope: Scope) -> Value:
     """Plant ``batch_norm`` alone."""
     value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=_SOME, where=_positive)
-    return _part(scope, _norm(scope, value, axis=scope.pick((1, 1, value.rank - 1, 0))))
+    return scope.item(_norm(scope, value, axis=scope.pick((1, 1, value.rank - 1, 0))), 0)
 
 
 def _layer_norm(scope: Scope, value: Value) -> Value:
@@ -148,7 +133,7 @@ def norm_for_training(scope: Scope) -> Value:
     value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=UNIT, where=_positive)
     if scope.index(2):
         return _layer_norm(scope, value)
-    return _part(scope, _norm(scope, value, training=True), scope.index(3))
+    return scope.item(_norm(scope, value, training=True), scope.index(3))
 
 
 TABLE.near_miss("group_norm")(norm_of_groups)
@@ -156,8 +141,7 @@ TABLE.near_miss("group_norm")(norm_of_groups)
 
 @TABLE.idiom("ConvertLayout", "ToMixedPrecision")
 def conv_chain(scope: Scope) -> Value:
-    """Plant a convolution with what follows it: a bias per channel, an activation, a scalar, pooling, another
-    convolution."""
+    """Plant a convolution, and behind it biases, activations, scalars, pooling and means."""
     value = _conv(scope, scope.guard(_data(scope), UNIT))
     for _ in range(1 + scope.index(3)):
         channels = int(value.shape[1])

@@ -154,8 +154,7 @@ def permutes_apart(scope: Scope) -> Value:
 
 @TABLE.idiom("RewriteDataflowReshape")
 def reshaping_operators(scope: Scope) -> Value:
-    """Plant operators that legalize to kernels which move nothing: ``reshape``, ``expand_dims``, ``squeeze``,
-    ``flatten``."""
+    """Plant operators that legalize to kernels which move nothing: ``reshape``, ``expand_dims``, ``flatten``."""
     value = _any(scope)
     way = scope.index(3)
     if way == 0:

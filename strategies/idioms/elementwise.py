@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from tvm import relax
 
 from strategies.idioms.idiom import IdiomTable
@@ -125,7 +129,7 @@ def in_place_food(scope: Scope) -> Value:
 
 @TABLE.near_miss("growing")
 def in_place_growing(scope: Scope) -> Value:
-    """Plant the temporary is smaller than the result."""
+    """Plant a temporary that is smaller than the result."""
     value = floats(scope, ranks=(2,), static=True, bounds=UNIT)
     row = hidden(scope, scope.emit(op.max(value.expr, axis=0, keepdims=True), value.bounds))
     other = operand(scope, [3, 1], value)
@@ -136,7 +140,7 @@ def in_place_growing(scope: Scope) -> Value:
 
 @TABLE.near_miss("still_live")
 def in_place_of_live(scope: Scope) -> Value:
-    """Plant the operand is used once more, afterwards."""
+    """Plant an operand that is used once more, afterwards."""
     value = floats(scope, bounds=UNIT)
     first = scope.emit(op.abs(value.expr), Bounds(0.0, 2.0))
     second = scope.emit(op.add(first.expr, first.expr), Bounds(0.0, 4.0625))
@@ -145,7 +149,7 @@ def in_place_of_live(scope: Scope) -> Value:
 
 @TABLE.near_miss("parameter")
 def in_place_of_parameter(scope: Scope) -> Value:
-    """Plant the operand is the caller's."""
+    """Plant an operand that is the caller's."""
     value = _parameter(scope)
     return scope.emit(op.add(value.expr, value.expr), Bounds(-4.0625, 4.0625))
 
@@ -157,29 +161,27 @@ def _parameter(scope: Scope) -> Value:
     return given[scope.index(len(given))]
 
 
+Bounded = tuple[tuple[Callable[[Any], Any], Bounds], ...]
+_REPLACED: Bounded = (
+    (op.exp, Bounds(0.125, 8.0)),
+    (op.tanh, Bounds(-1.0, 1.0)),
+    (op.erf, Bounds(-1.015625, 1.015625)),
+    (op.nn.softmax, Bounds(0.0, 1.015625)),
+)
+_KIN: Bounded = (
+    (op.sigmoid, Bounds(0.0, 1.0)), (op.cos, Bounds(-1.0, 1.0)), (op.nn.log_softmax, Bounds(-16.0, 0.0625)),
+)  # fmt: skip
+
+
 @TABLE.idiom("FastMathTransform", clears=_CALLED)
-def approximated(scope: Scope) -> Value:
-    """Return what FastMathTransform replaces: exp, tanh, erf, softmax."""
+def approximated(scope: Scope, calls: Bounded = _REPLACED) -> Value:
+    """Plant what FastMathTransform replaces."""
     value = scope.tensor(dtypes=("float32",), ranks=(1, 2, 3), bounds=UNIT, where=lambda v: small(scope, v))
-    call, bounds = (
-        (op.exp, Bounds(0.125, 8.0)),
-        (op.tanh, Bounds(-1.0, 1.0)),
-        (op.erf, Bounds(-1.015625, 1.015625)),
-        (op.nn.softmax, Bounds(0.0, 1.015625)),
-    )[scope.index(4)]
+    call, bounds = scope.pick(calls)
     return scope.emit(call(value.expr), bounds)
 
 
-@TABLE.near_miss("kin")
-def not_approximated(scope: Scope) -> Value:
-    """Plant its kin that stays: sigmoid, log_softmax, cos, rsqrt."""
-    value = scope.tensor(dtypes=("float32",), ranks=(1, 2, 3), bounds=UNIT, where=lambda v: small(scope, v))
-    call, bounds = (
-        (op.sigmoid, Bounds(0.0, 1.0)),
-        (op.cos, Bounds(-1.0, 1.0)),
-        (op.nn.log_softmax, Bounds(-16.0, 0.0625)),
-    )[scope.index(3)]
-    return scope.emit(call(value.expr), bounds)
+TABLE.near_miss("kin")(partial(approximated, calls=_KIN))
 
 
 @TABLE.idiom("FastMathTransform", clears=_CALLED)

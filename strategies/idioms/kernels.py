@@ -27,8 +27,7 @@ _REWRITE = {"meta_schedule.layout_rewrite_preproc": True}
 
 @TABLE.idiom("SplitLayoutRewritePreproc", needs=(Feature.KERNELS,), also_for=("AttachAttrLayoutFreeBuffers",))
 def rewritten_layout(scope: Scope) -> Value:
-    """Plant a kernel that copies weights into another layout first; seldom one that also reads them as they are, or
-    copies one of them twice."""
+    """Plant a kernel that copies weights into another layout first; seldom reads them as they are, or copies twice."""
     rows, columns = width(scope), width(scope)
     way = scope.index(16)
     count = 2 if way in (11, 12, 13) else 1

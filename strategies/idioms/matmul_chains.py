@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from tvm import relax
 
@@ -30,14 +31,14 @@ op = relax.op
 TABLE = IdiomTable()
 
 
-def _triple(scope: Scope, middle: int, last: int) -> tuple[Value, Value, Value]:
-    a = matrix(scope, static=scope.index(4) < 3)  # of symbolic dims it can seldom be proved which order is cheaper
+def _triple(scope: Scope, middle: int, last: int, static: bool = False) -> tuple[Value, Value, Value]:
+    # Of symbolic dims it can seldom be proved which order is cheaper.
+    a = matrix(scope, static=static or scope.index(4) < 3)
     return a, operand(scope, [a.shape[-1], middle], a), operand(scope, [middle, last], a)
 
 
 def _left_is_cheaper(a: Value, middle: int, last: int) -> bool | None:
-    """Say whether ``(a @ b) @ c`` takes fewer products than ``a @ (b @ c)``; ``None`` where that depends or they
-    tie."""
+    """Say whether ``(a @ b) @ c`` takes fewer products than ``a @ (b @ c)``; ``None`` where that is open."""
     rows, inner = a.shape
     if not isinstance(rows, int) or not isinstance(inner, int):
         return None
@@ -52,22 +53,17 @@ def _chain(scope: Scope, a: Value, b: Value, c: Value, left: bool) -> Value:
 
 
 @TABLE.idiom("AdjustMatmulOrder")
-def matmul_chain(scope: Scope) -> Value:
-    """Plant ``(a @ b) @ c`` or ``a @ (b @ c)``, the dearer of them."""
+def matmul_chain(scope: Scope, best: bool = False) -> Value:
+    """Plant ``(a @ b) @ c`` or ``a @ (b @ c)``, the dearer of them, or the cheaper one."""
     middle, last = (8, 1 + scope.index(3)) if scope.index(2) == 0 else (1 + scope.index(2), 7)
-    a, b, c = _triple(scope, middle, last)
+    a, b, c = _triple(scope, middle, last, static=best)
     cheaper = _left_is_cheaper(a, middle, last)
+    if best:
+        return _chain(scope, a, b, c, cheaper is not False)
     return _chain(scope, a, b, c, bool(scope.index(2)) if cheaper is None else not cheaper)
 
 
-@TABLE.near_miss("best_order")
-def best_order(scope: Scope) -> Value:
-    """Plant the cheaper order already."""
-    middle, last = (8, 1 + scope.index(3)) if scope.index(2) == 0 else (1 + scope.index(2), 7)
-    a = matrix(scope, static=True)
-    b, c = operand(scope, [a.shape[-1], middle], a), operand(scope, [middle, last], a)
-    cheaper = _left_is_cheaper(a, middle, last)
-    return _chain(scope, a, b, c, cheaper is not False)
+TABLE.near_miss("best_order")(partial(matmul_chain, best=True))
 
 
 @TABLE.near_miss("something_between")
@@ -79,7 +75,7 @@ def something_between(scope: Scope) -> Value:
 
 @TABLE.near_miss("mixed_dtype", defect="drops out_dtype: raises, the new operands do not agree")
 def chain_of_mixed_dtypes(scope: Scope) -> Value:
-    """Plant the inner product widens: ``matmul(matmul(a, b, out_dtype="float64"), c)`` with ``c`` of float64."""
+    """Plant an inner product that widens: ``matmul(matmul(a, b, out_dtype="float64"), c)`` with ``c`` of float64."""
     a = matrix(scope, ("float32",))
     b = operand(scope, [a.shape[-1], 8], a)
     inner = product(scope, a, b, "float64")
@@ -138,22 +134,18 @@ def parallel_matmuls(scope: Scope) -> Value:
     return _parallel(scope, finish)
 
 
-@TABLE.near_miss("broadcast_bias", defect="raises: biases side by side no longer broadcast")
-def broadcast_biases(scope: Scope) -> Value:
-    """Plant parallel products with biases that broadcast: ``(1,)`` onto each, which cannot be put side by side."""
-    return _parallel(
-        scope, lambda scope, out, columns: added(scope, out, variable(scope, fresh(scope, [1], out.dtype)))
-    )
+def _biased(scope: Scope, columns: bool) -> Value:
+    """Plant parallel products with biases of shape ``(1,)``, or of one width with biases of shape ``(rows, 1)``."""
+
+    def finish(scope: Scope, out: Value, _: int) -> Value:
+        shape = [out.shape[-2], 1] if columns else [1]
+        return added(scope, out, variable(scope, fresh(scope, shape, out.dtype)))
+
+    return _parallel(scope, finish, same_width=columns)
 
 
-@TABLE.near_miss("column_bias", defect="raises: biases side by side no longer broadcast")
-def column_biases(scope: Scope) -> Value:
-    """Plant parallel products of one width with biases of shape ``(rows, 1)``."""
-
-    def finish(scope: Scope, out: Value, columns: int) -> Value:
-        return added(scope, out, variable(scope, fresh(scope, [out.shape[-2], 1], out.dtype)))
-
-    return _parallel(scope, finish, same_width=True)
+for _name, _columns in (("broadcast_bias", False), ("column_bias", True)):
+    TABLE.near_miss(_name, defect="raises: biases side by side no longer broadcast")(partial(_biased, columns=_columns))
 
 
 @TABLE.near_miss("unlike_left")

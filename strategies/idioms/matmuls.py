@@ -60,8 +60,7 @@ def difference(scope: Scope) -> Value:
 
 @TABLE.near_miss("broadcast_addend", defect="multiplies the addend before it is broadcast")
 def broadcast_addend(scope: Scope) -> Value:
-    """Plant ``x @ (a + b)`` with ``b`` a vector that broadcasts, as long as ``x`` is wide: ``x @ b`` would be
-    defined."""
+    """Plant ``x @ (a + b)``, ``b`` a vector that broadcasts, as long as ``x`` is wide: ``x @ b`` would be defined."""
     x = scope.tensor(dtypes=("float32",), ranks=(2,), static=True, bounds=UNIT, where=_small_square)
     inner = x.shape[-1]
     a, b = operand(scope, [inner, inner], x), operand(scope, [inner], x)
@@ -214,7 +213,7 @@ def float32_matmul(scope: Scope) -> Value:
 
 @TABLE.near_miss("no_product")
 def no_product(scope: Scope) -> Value:
-    """Plant Float32 without any product."""
+    """Plant float32 without any product."""
     value = floats(scope)
     if value.dtype != "float32":
         raise Infeasible("float32 only")

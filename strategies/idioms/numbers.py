@@ -131,29 +131,23 @@ def exact_integers(scope: Scope) -> Value:
     large = relax.const(np.asarray(greatest + 1, dtype).item(), dtype)
     value = fresh(scope, list(shape), dtype, Bounds(0, 3, True)).expr
     base = hidden(scope, scope.emit(op.add(value, large), Bounds(0, 1, True))).expr
-    way = scope.index(10)
-    if way == 0:
-        made = op.sort(base, axis=0) if dtype != "uint32" else op.flip(base, axis=0)
-    elif way == 1:
-        made = op.max(base, axis=[0], keepdims=True)
-    elif way == 2:
-        made = op.floor_divide(base, relax.const(1, dtype))
-    elif way == 3:
-        made = op.take(base, relax.const(np.array([1, 0], "int64")), axis=0)
-    elif way == 4:
-        made = op.multiply(base, op.full(scope.shape_expr(shape), relax.const(1, dtype), dtype))
-    elif way == 5:
-        made = op.clip(base, greatest + 2, greatest + 4)
-    elif way == 6:
-        made = op.topk(base, 1, axis=0, ret_type="values") if dtype != "uint32" else op.min(base, axis=[0])
-    elif way == 7:
-        made = op.cumsum(base, axis=0)
-        large = relax.const(0, dtype) if dtype != "int64" else large
-        return scope.emit(op.floor_mod(made, relax.const(7, dtype)), Bounds(0, 6, True))
-    elif way == 8:
-        made = op.full(scope.shape_expr(shape), large, dtype)
-    else:
-        made = op.where(op.greater(base, large), base, large)
+    full, sortable = scope.shape_expr(shape), dtype != "uint32"
+    made = scope.pick(
+        (
+            op.sort(base, axis=0) if sortable else op.flip(base, axis=0),
+            op.max(base, axis=[0], keepdims=True),
+            op.floor_divide(base, relax.const(1, dtype)),
+            op.take(base, relax.const(np.array([1, 0], "int64")), axis=0),
+            op.multiply(base, op.full(full, relax.const(1, dtype), dtype)),
+            op.clip(base, greatest + 2, greatest + 4),
+            op.topk(base, 1, axis=0, ret_type="values") if sortable else op.min(base, axis=[0]),
+            None,
+            op.full(full, large, dtype),
+            op.where(op.greater(base, large), base, large),
+        )
+    )
+    if made is None:
+        return scope.emit(op.floor_mod(op.cumsum(base, axis=0), relax.const(7, dtype)), Bounds(0, 6, True))
     made = hidden(scope, scope.emit(made, Bounds(0, 1, True))).expr
     rest = scope.emit(op.subtract(made, large), Bounds(-1, 20, True))
     if list(rest.shape) != shape:

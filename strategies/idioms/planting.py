@@ -29,19 +29,10 @@ from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
-IDIOMS: tuple[Idiom, ...] = (
-    *elementwise.TABLE,
-    *matmul_chains.TABLE,
-    *matmuls.TABLE,
-    *ranks.TABLE,
-    *numbers.TABLE,
-    *kernels.TABLE,
-    *data_movement.TABLE,
-    *convolutions.TABLE,
-    *bindings.TABLE,
-    *calls.TABLE,
-    *stages.TABLE,
-)
+_THEMES = (
+    elementwise, matmul_chains, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages,
+)  # fmt: skip
+IDIOMS: tuple[Idiom, ...] = tuple(idiom for theme in _THEMES for idiom in theme.TABLE)
 
 
 @functools.cache
@@ -117,8 +108,7 @@ def plant_planned(scope: Scope, planned: Planned) -> Value:
 
 
 def surfaced(scope: Scope, value: Value) -> Value:
-    """Draw a value computed from this one, by one more operator where it is a tensor, that is an output of the
-    block."""
+    """Draw an output of the block that is computed from this value, by one more operator where it is a tensor."""
     if not isinstance(value.expr, relax.Var) or not value.is_local:
         return value
     keep, scope.keep_outputs = scope.keep_outputs, True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import tvm
@@ -42,7 +42,7 @@ def sorted_values(scope: Scope) -> Value:
     way = scope.index(5)
     last = int(value.shape[-1])
     if way == 0:
-        return scope.emit(op.sort(value.expr, axis=-1, descending=bool(scope.index(2))), value.bounds)
+        return scope.emit(op.sort(value.expr, axis=-1, descending=scope.flip()), value.bounds)
     if way == 1:
         return scope.emit(op.argsort(value.expr, axis=-1), Bounds(0, last, True))
     if way == 2:
@@ -56,12 +56,10 @@ def sorted_values(scope: Scope) -> Value:
 def reduced_values(scope: Scope) -> Value:
     """Plant its kin that needs no dispatch: ``max``, ``argmax``, ``flip``."""
     value = floats(scope, ranks=(1, 2), static=True)
-    way = scope.index(3)
-    if way == 0:
-        return scope.emit(op.max(value.expr, axis=-1), value.bounds)
-    if way == 1:
-        return scope.emit(op.argmax(value.expr, axis=-1), Bounds(0, int(value.shape[-1]) - 1, True))
-    return scope.emit(op.flip(value.expr, axis=0), value.bounds)
+    largest, place = op.max(value.expr, axis=-1), op.argmax(value.expr, axis=-1)
+    places = Bounds(0, int(value.shape[-1]) - 1, True)
+    flipped = op.flip(value.expr, axis=0)
+    return scope.emit(*scope.pick(((largest, value.bounds), (place, places), (flipped, value.bounds))))
 
 
 @TABLE.idiom("DispatchSampling")
@@ -136,7 +134,7 @@ def misnamed_kernel(scope: Scope) -> Value:
     return scope.emit(relax.call_tir(var, [value.expr], value.ty), Bounds(-1.0625, 3.0625))
 
 
-@functools.lru_cache(maxsize=256)
+@lru_cache(maxsize=256)
 def _add_one(shapes: Shapes, dtype: str) -> str:
     """Return JSON of a kernel: building one costs a millisecond, loading a copy a tenth."""
     kernel = next(kernel for kernel in KERNELS if kernel.name == "te_add_one")
@@ -179,7 +177,7 @@ TABLE.near_miss("composite")(composites.draw_composite)
 
 @TABLE.idiom("FuseOpsByPattern")
 def matched_operators(scope: Scope) -> Value:
-    """Return what patterns of FuseOpsByPattern match: ``exp(a + b) * c`` and the like."""
+    """Plant what patterns of FuseOpsByPattern match: ``exp(a + b) * c`` and the like."""
     value = floats(scope, bounds=UNIT)
     way = scope.index(4)
     if way == 0:
@@ -221,10 +219,7 @@ def workspace(scope: Scope, size: int = -1) -> Value:
     return scope.emit(relax.Call(var, [value.expr]), UNIT)
 
 
-@TABLE.near_miss("none")
-def no_workspace(scope: Scope) -> Value:
-    """Plant a call of a code generator's function that needs none."""
-    return workspace(scope, 0)
+TABLE.near_miss("none")(partial(workspace, size=0))
 
 
 @TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS,))
