@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tvm
@@ -202,14 +202,14 @@ def _seed(candidate: FoundScript, module: tvm.IRModule) -> tuple[Seed | None, st
     if getattr(module, "pyfuncs", None):
         return None, "has Python functions"
     try:
-        facts = describe(module)
+        seed = describe(module)
     except Exception as error:
         return None, f"cannot be described: {type(error).__name__}: {str(error)[:60]}"
-    if not facts.functions:
+    if not seed.functions:
         return None, "no Relax function"
     if not bounds_are_numbers(module):
         return None, "an attribute tir_var_upper_bound that holds no numbers"
-    if facts.bindings > MOST_BINDINGS:
+    if seed.bindings > MOST_BINDINGS:
         return None, f"more than {MOST_BINDINGS} bindings"
     try:
         text = str(tvm.ir.save_json(module))
@@ -221,7 +221,5 @@ def _seed(candidate: FoundScript, module: tvm.IRModule) -> tuple[Seed | None, st
         fingerprint = f"{tvm_ffi.structural_hash(module) & (1 << 64) - 1:016x}"
     except Exception as error:
         return None, f"cannot be saved: {type(error).__name__}"
-    return Seed(
-        fingerprint, candidate.file, candidate.line, candidate.name, facts.stage, facts.bindings, facts.functions,
-        facts.operators, facts.spliceable, facts.unargued, text,
-    ), ""  # fmt: skip
+    found, line, name = candidate.file, candidate.line, candidate.name
+    return replace(seed, fingerprint=fingerprint, file=found, line=line, name=name, module_json=text), ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tvm import relax, tirx
@@ -10,7 +9,7 @@ from tvm.ir import GlobalVar
 
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import expressions, operator_of
-from strategies.seeds.file import SeedFunction, SeedStage
+from strategies.seeds.file import Seed, SeedFunction, SeedStage
 from strategies.seeds.splice import spliceable
 
 _LOWERED = ("relax.vm.", "relax.memory.", "relax.builtin.alloc", "relax.call_builtin_with_ctx")
@@ -19,20 +18,8 @@ _DISTRIBUTED = ("relax.dist.", "relax.ccl.")
 _OF_KERNELS = "relax.call_tir"
 
 
-@dataclass(frozen=True, slots=True)
-class SeedFacts:
-    """See the attributes of the same names of :class:`~strategies.seeds.file.Seed`."""
-
-    stage: SeedStage
-    bindings: int
-    functions: tuple[SeedFunction, ...]
-    operators: tuple[str, ...]
-    spliceable: tuple[str, ...]
-    unargued: tuple[str, ...]
-
-
-def describe(module: Any) -> SeedFacts:
-    """Look at a well-formed module."""
+def describe(module: Any) -> Seed:
+    """Look at a well-formed module; where it comes from, and its text, are for the caller to add."""
     operators: set[str] = set()
     functions, bindings, distributed, direct = [], 0, False, False
     kernels = {var for var, function in module.functions.items() if isinstance(function, tirx.PrimFunc)}
@@ -55,7 +42,7 @@ def describe(module: Any) -> SeedFacts:
         high_level = any(not name.startswith(_OF_KERNELS) for name in operators)
         stage = SeedStage.HIGH_LEVEL if high_level or not operators else SeedStage.LEGALIZED
     argued, others = spliceable(module) if stage in (SeedStage.HIGH_LEVEL, SeedStage.LEGALIZED) else ((), ())
-    return SeedFacts(stage, bindings, tuple(functions), tuple(sorted(operators)), argued, others)
+    return Seed("", "", 0, "", stage, bindings, tuple(functions), tuple(sorted(operators)), argued, others, "")
 
 
 def _text(ty: Any) -> str:

@@ -42,7 +42,7 @@ OF_LOWERED = (Mutation.ALIAS, Mutation.TUPLE, Mutation.COPY)
 """Of lowered code: an operator among calls of the VM would be no lowered code any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Mutated:
     """A mutated seed.
 
@@ -56,6 +56,20 @@ class Mutated:
     applied: tuple[Mutation, ...] = ()
     undone: int = 0
 
+    def change(self, choices: Choices, kind: Mutation) -> None:
+        """Mutate the module once more, where there is something to act on."""
+        try:
+            made = _ACTIONS[kind](choices, self.module)
+            well_formed = relax.analysis.check_well_formed(made)
+        except Unchanged:
+            return
+        except Exception:  # TVM refuses what came out: the change is undone, whatever it says
+            well_formed = False
+        if well_formed:
+            self.module, self.applied = made, (*self.applied, kind)
+        else:
+            self.undone += 1
+
 
 def mutate(choices: Choices, module: Any, stage: SeedStage) -> Mutated:
     """Draw mutations and apply them to a module, which itself stays as it is.
@@ -66,31 +80,10 @@ def mutate(choices: Choices, module: Any, stage: SeedStage) -> Mutated:
         stage: Its stage.
     """
     kinds = OF_LOWERED if stage is SeedStage.LOWERED else ALL
-    state = _Mutating(module)
+    mutated = Mutated(module)
     for _ in range(1 + choices.index(MOST_MUTATIONS)):
-        choices.span(lambda: state.change(choices, choices.pick(kinds)))
-    return Mutated(state.module, tuple(state.applied), state.undone)
-
-
-class _Mutating:
-    def __init__(self, module: Any) -> None:
-        self.module = module
-        self.applied: list[Mutation] = []
-        self.undone = 0
-
-    def change(self, choices: Choices, kind: Mutation) -> None:
-        try:
-            made = _ACTIONS[kind](choices, self.module)
-        except Unchanged:
-            return
-        except Exception:  # TVM refuses what came out: the change is undone, whatever it says
-            self.undone += 1
-            return
-        if relax.analysis.check_well_formed(made):
-            self.module = made
-            self.applied.append(kind)
-        else:
-            self.undone += 1
+        choices.span(lambda: mutated.change(choices, choices.pick(kinds)))
+    return mutated
 
 
 _ACTIONS: dict[Mutation, Callable[[Choices, Any], Any]] = {

@@ -69,11 +69,6 @@ class Unchanged(Exception):
     """A mutation that finds nothing to act on."""
 
 
-def name_of(item: tuple[Any, Any]) -> str:
-    """Return name of a function, given with its variable: a sorting key."""
-    return str(item[0].name_hint)
-
-
 def functions_of(module: Any, *, anything: bool = False) -> list[tuple[Any, Any]]:
     """Return the Relax functions by name; without ``anything``, those whose body nobody relies on as it is."""
     return [pair for pair in relax_items(module) if anything or not _SET_ASIDE & set(attributes(pair[1]))]

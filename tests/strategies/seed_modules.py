@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +102,9 @@ def parsed(text: str) -> Any:
 def seed_of(text: str) -> Seed:
     """The module of a script as a seed."""
     module = parsed(text)
-    facts = describe(module)
     fingerprint = f"{tvm_ffi.structural_hash(module) & (1 << 64) - 1:016x}"
-    return Seed(
-        fingerprint, "tests.py", 1, "Module", facts.stage, facts.bindings, facts.functions, facts.operators,
-        facts.spliceable, facts.unargued, str(tvm.ir.save_json(module)),
-    )  # fmt: skip
+    text = str(tvm.ir.save_json(module))
+    return replace(describe(module), fingerprint=fingerprint, file="tests.py", line=1, name="Module", module_json=text)
 
 
 def collection(directory: Path, texts: tuple[str, ...] = ALL) -> SeedRef:
