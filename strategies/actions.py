@@ -30,7 +30,7 @@ from strategies.kernels import in_place
 from strategies.scope import results
 from strategies.scope.bounds import LOW_PRECISION
 from strategies.scope.dims import LARGE_POOL
-from strategies.scope.features import Feature
+from strategies.scope.features import Feature, closure
 from strategies.scope.frame import Infeasible
 from strategies.scope.scope import NothingAtHand, Scope
 from strategies.scope.values import Value
@@ -259,7 +259,7 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.LOW_PRECISION: lambda scope: typed_tensor(scope, scope.pick(LOW_PRECISION)),
     Feature.DUPLICATE_CODE: redundant.duplicate_in_use,
     Feature.DEAD_CODE: redundant.dead_binding,
-    Feature.NESTED_IF: lambda scope: control_flow.draw_nested(scope, branch_step),
+    Feature.NESTED_IF: lambda scope: control_flow.draw_if(scope, branch_step, inner=True),
     Feature.UNUSED_PARAMETERS: unused.parameter,
     Feature.VAGUE_TYPES: lambda scope: loosened(scope, Feature.VAGUE_TYPES),
     Feature.VAGUE_OPERANDS: lambda scope: loosened(scope, Feature.VAGUE_OPERANDS),
@@ -269,18 +269,9 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
 INSIDE_DATAFLOW = frozenset({Feature.UNUSED_OUTPUTS})
 """Features whose makers need a dataflow block."""
 
-OUTSIDE_DATAFLOW = frozenset(
-    {
-        Feature.IF,
-        Feature.NESTED_IF,
-        Feature.LOCAL_FUNCTIONS,
-        Feature.CAPTURES,
-        Feature.NESTED_CLOSURES,
-        Feature.RETURNED_CLOSURES,
-        Feature.IMPURE_CALLS,
-        Feature.LOWERED,
-    }
-)
+_ORDINARY = {action.feature for action in ACTIONS if action.place is StepPlace.ORDINARY}
+OUTSIDE_DATAFLOW = frozenset(feature for feature in ENSURED if closure([feature]) & _ORDINARY)
+"""Features that stand outside of dataflow blocks, or need one that does."""
 
 
 def typed_tensor(scope: Scope, dtype: str) -> Value:

@@ -142,8 +142,7 @@ def _step(scope: Scope, body: FunctionBody, number: int, count: int) -> None:
 
 
 def _due(idioms: tuple[Planned, ...], number: int, count: int) -> list[Planned]:
-    """Return the idioms that follow a step: evenly spread, so that steps before and after them take each other's
-    results.
+    """Return the idioms that follow a step: evenly spread, so that steps around them take each other's results.
 
     Where each stands depends on nothing drawn in between, so that a shrinker may leave out any step or idiom alone.
     """

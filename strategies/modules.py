@@ -420,8 +420,7 @@ def _kind(top: Scope, demand: frozenset[Feature], number: int, deep: bool) -> _F
 
 
 def _other(top: Scope, name: str, number: int, most: int, kind: _FunctionKind) -> None:
-    """Draw a function besides the last one: private, public, or a transform of parameters, of ``most`` steps or
-    less."""
+    """Draw a function besides the last one: private, public, or a transform of parameters; ``most`` steps at most."""
     frame = top.module
     if kind in (_FunctionKind.RECURSIVE, _FunctionKind.MUTUAL):
         mutual = kind is _FunctionKind.MUTUAL

@@ -26,8 +26,7 @@ def draw_call(scope: Scope) -> Value | None:
 
 
 def may_call(scope: Scope, callee: CalleeSignature) -> bool:
-    """Say whether a call of ``callee`` may stand here: one with an effect not in a dataflow block or a pure
-    function."""
+    """Say whether a call of ``callee`` may stand here: no effect in a dataflow block or a pure function."""
     return not callee.impure or not (scope.in_dataflow or scope.frame.pure_only)
 
 

@@ -114,8 +114,7 @@ def draw_external(scope: Scope) -> Value:
 
 
 def _codegen(scope: Scope, backend: str) -> Value:
-    """Draw a function of one to three local ``Composite`` functions in a chain; it may return what lies between,
-    too."""
+    """Draw a function of one to three local ``Composite`` functions in a chain; it may return what lies between."""
     region = scope.pick(REGIONS)
     operands = region.operands(scope)
     parameters = _parameters(operands)

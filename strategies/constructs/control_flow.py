@@ -24,21 +24,12 @@ MAX_DEPTH = 2
 Step = Callable[[Scope, int], None]
 
 
-def draw_if(scope: Scope, step: Step, depth: int = 0) -> Value:
+def draw_if(scope: Scope, step: Step, depth: int = 0, *, inner: bool = False) -> Value:
     """Emit an ``If`` (never call this inside a dataflow block) and return its value.
 
     Both branches give a tensor, or a tuple of up to three, of the same types; what they bind themselves is gone
-    afterwards. ``step(scope, depth)`` emits something in a branch.
+    afterwards. ``step(scope, depth)`` emits something in a branch; ``inner`` says that one holds another ``If``.
     """
-    return _draw(scope, step, depth, inner=False)
-
-
-def draw_nested(scope: Scope, step: Step) -> Value:
-    """Emit an ``If`` (never call this inside a dataflow block) with another one, and temporaries, in a branch."""
-    return _draw(scope, step, 0, inner=True)
-
-
-def _draw(scope: Scope, step: Step, depth: int, *, inner: bool) -> Value:
     condition = _condition(scope)
     scope.renew()
     with scope.symbols_in_scope():
@@ -188,7 +179,7 @@ def _fill(
         body.open(False)
     if inner:
         filled_with(scope, scope.tensor())  # a temporary
-        _draw(scope, step, depth + 1, inner=False)  # what it gives is the newest tensor now
+        draw_if(scope, step, depth + 1)  # what it gives is the newest tensor now
     values = results(set(scope.frame.cast_symbols) - outside)
     body.close()
     return values
@@ -205,8 +196,7 @@ def _repeat(scope: Scope, made: list[Value]) -> None:
 
 
 def _result(scope: Scope, index: int, inside: set[Any]) -> Value:
-    """Return what a branch gives: usually the newest tensor, else any; not one whose type nobody outside
-    understands."""
+    """Return what a branch gives: usually the newest tensor; none whose type nobody outside understands."""
     known = [value for value in scope.tensors() if value.device is None and leaves(value, inside)]
     if index == 0 and known:
         return known[-1]

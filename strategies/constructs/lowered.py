@@ -90,8 +90,7 @@ def _stored(scope: Scope) -> Value:
 
 
 def _reused(scope: Scope) -> Value:
-    """Draw two tensors in one storage, the second when nobody reads the first any more, as the memory planner has
-    it."""
+    """Draw two tensors in one storage, the second when nobody reads the first any more, as the planner has it."""
     operands = _operands(scope, static=True)
     _, allocate = _storage(scope, operands[0])
     first = _fill(scope, operands, elementwise, allocate)

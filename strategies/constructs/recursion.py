@@ -96,8 +96,7 @@ def _begin(draw: Draw, module: ModuleFrame, frame: FunctionFrame, dtype: str = "
 
 
 def _mirrored(half: _Half, result: Value) -> _Mirrored | None:
-    """Return the state and result of a partner, with symbolic dims of its own; ``None`` where a dim cannot be
-    rewritten."""
+    """Return the state and result of a partner, of its own dims; ``None`` where a dim cannot be rewritten."""
     frame = FunctionFrame(max_parameters=6, deepest=2, pure_only=True)
     renaming = {symbol: frame.new_symbol(limits) for symbol, limits in half.scope.frame.symbols.items()}
     state = [_renamed(value, renaming) for value in half.state]
@@ -165,8 +164,7 @@ def _results(scope: Scope) -> list[Value]:
 
 
 def _declarable(scope: Scope, value: Value) -> bool:
-    """Say whether the type may stand behind the arrow: its symbols are the parameters', and not those of a cast
-    inside."""
+    """Say whether the type may stand behind the arrow: its symbols are the parameters', not those of a cast inside."""
     return scope.definable(value.shape)
 
 

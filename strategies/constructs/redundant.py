@@ -80,8 +80,7 @@ def duplicate_in_use(scope: Scope) -> Value:
 
 
 def dead(scope: Scope) -> Value | None:
-    """Return code that nothing uses, and that leaves the scope at once: one binding, a chain, a tuple, a call, a cast
-    or an ``If``."""
+    """Draw code that nothing uses, out of sight at once: one binding, a chain, a tuple, a call or an ``If``."""
     ways: list[Callable[[Scope], object]] = [_one, _chain, _tuple]
     if scope.has(Feature.MULTIPLE_FUNCTIONS):
         ways.append(calls.draw_call)

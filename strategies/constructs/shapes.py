@@ -92,8 +92,7 @@ def _renamed(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 
 def _nameable(scope: Scope, dim: Dim) -> bool:
-    """Say whether a cast may bind a new symbol to a known dim: one that later operators can take for any other
-    symbol."""
+    """Say whether a cast may bind a new symbol to a known dim: one that operators can take for any other."""
     low, high = scope.dim_range(dim)
     return scope.has(Feature.CAST_SYMBOLS) and low >= SYMBOL_RANGE[0] and high <= SYMBOL_RANGE[1]
 

@@ -57,8 +57,7 @@ def output(scope: Scope) -> Value:
 
 
 def unused_parameters(function: Any) -> list[Any]:
-    """Return parameters that a function would be well formed without: neither they nor symbols that only they define
-    are used.
+    """Return parameters that, with the symbols that only they define, a function would be well formed without.
 
     Args:
         function: A ``relax.Function``.
@@ -106,6 +105,5 @@ def _mentioned(ty: Any) -> list[Any]:
 
 
 def unused_outputs(sequence: Any) -> int:
-    """Say how many outputs of dataflow blocks of a ``SeqExpr`` (its branches not counted) are used in their blocks
-    only."""
+    """Count the outputs of a ``SeqExpr``'s dataflow blocks (branches left out) that only their blocks use."""
     return sum(len(found) for _, found in _blocks_with_unused(sequence.blocks, sequence.body))

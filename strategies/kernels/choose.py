@@ -11,7 +11,7 @@ from tvm import relax
 from strategies.kernels import drawn as drawn_kernels
 from strategies.kernels import in_place
 from strategies.kernels.table import KERNELS, Kernel, static
-from strategies.scope.bounds import Bounds, dtype_bounds, is_float
+from strategies.scope.bounds import Bounds, holds, is_float
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
 from strategies.scope.values import Dim, OwnDims, Value
@@ -51,10 +51,10 @@ def draw_symbolic(scope: Scope) -> Value:
 def _table_kernel(scope: Scope, kernels: Sequence[Kernel]) -> Value:
     kernel = scope.pick(kernels)
     operands = kernel.operands(scope)
-    limit = dtype_bounds(operands[0].dtype)
+    dtype = operands[0].dtype
     bounds = kernel.bounds(*[operand.known for operand in operands])
-    if not all(limit.contains(Bounds(b.lo, b.hi, limit.integral)) for b in bounds):
-        domain = Bounds(-2.0, 2.0) if is_float(operands[0].dtype) else Bounds(0, 2, True)
+    if not all(holds(dtype, each) for each in bounds):
+        domain = Bounds(-2.0, 2.0) if is_float(dtype) else Bounds(0, 2, True)
         operands = [scope.guard(operand, domain) for operand in operands]
         bounds = kernel.bounds(*[operand.known for operand in operands])
     return emit_kernel(scope, kernel, operands, bounds)

@@ -12,7 +12,7 @@ from tvm import relax
 from strategies.kernels.builder import BufferSource, KernelBuilder
 from strategies.kernels.drawn import DTYPES, known
 from strategies.kernels.stages import combine
-from strategies.scope.bounds import Bounds, dtype_bounds
+from strategies.scope.bounds import Bounds, holds, is_float
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
@@ -55,10 +55,9 @@ def draw(scope: Scope) -> Value:
 def fresh(scope: Scope, value: Value) -> Value:
     """Draw a copy of a value that nothing but the next call sees."""
     number = 1 + scope.module.next_number(NAME) % _SPREAD
-    limit = dtype_bounds(value.dtype)
     bounds = value.known + Bounds(number, number, True)
-    if not (limit.lo <= bounds.lo and bounds.hi <= limit.hi):
-        value = scope.guard(value, Bounds(0, 2, limit.integral))
+    if not holds(value.dtype, bounds):
+        value = scope.guard(value, Bounds(0, 2, not is_float(value.dtype)))
         bounds = value.known + Bounds(number, number, True)
     made = scope.emit(relax.op.add(value.expr, relax.const(number, value.dtype)), bounds.rounded())
     scope.values.remove(made)  # the call consumes it

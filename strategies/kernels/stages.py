@@ -6,6 +6,7 @@ are evaluated only when they are taken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -254,9 +255,7 @@ def reduce(choices: Choices, sources: Sequence[BufferSource], extents: Extents) 
     kept = [axis for axis in range(rank) if axis not in gone]
     kind = choices.index(3)
     limit = dtype_bounds(source.dtype)
-    count = 1
-    for axis in gone:
-        count *= extents.most(source.extents[axis])
+    count = math.prod(extents.most(source.extents[axis]) for axis in gone)
     bounds = source.bounds
     clamped = kind == 0 and not (limit.lo <= bounds.lo * count and bounds.hi * count <= limit.hi)
     if clamped and 2 * count > limit.hi:

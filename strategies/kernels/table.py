@@ -47,8 +47,7 @@ class Kernel:
     several: bool = False
 
     def fits(self, scope: Scope) -> bool:
-        """Say whether the features of a case allow it; a written kernel has symbolic buffers whatever it is called
-        on."""
+        """Say whether the features of a case allow it; a written kernel always has symbolic buffers."""
         return (
             (not self.in_place or scope.has(Feature.INPLACE_KERNELS))
             and (not self.several or scope.has(Feature.KERNEL_OUTPUTS))

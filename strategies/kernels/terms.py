@@ -14,7 +14,7 @@ from typing import Any
 from tvm import tirx
 
 from strategies.kernels.builder import ScalarTerm
-from strategies.scope.bounds import Bounds, dtype_bounds, is_float
+from strategies.scope.bounds import Bounds, holds, is_float
 from strategies.scope.choices import Choices
 
 Combine = Callable[[Any, Any], Any]
@@ -93,7 +93,7 @@ def combined(choices: Choices, left: ScalarTerm, right: ScalarTerm) -> ScalarTer
     unsigned = left.dtype.startswith("uint")
     options = [entry for entry in BINARY if not (unsigned and entry.signed)]
     entry = choices.pick(options)
-    if not _fits(entry.bounds(left.bounds, right.bounds), left.dtype):
+    if not holds(left.dtype, entry.bounds(left.bounds, right.bounds)):
         left, right = small(left), small(right)
     return _made(entry.combine(left.expr, right.expr), entry.bounds(left.bounds, right.bounds), left.dtype)
 
@@ -104,7 +104,7 @@ def modified(choices: Choices, term: ScalarTerm) -> ScalarTerm:
     if not term.dtype.startswith("uint"):
         kinds.add(Takes.SIGNED)
     entry = choices.pick([entry for entry in UNARY if entry.takes in kinds])
-    if not _fits(entry.bounds(term.bounds), term.dtype):
+    if not holds(term.dtype, entry.bounds(term.bounds)):
         term = small(term)
     return _made(entry.apply(term.expr, term.dtype), entry.bounds(term.bounds), term.dtype)
 
@@ -125,7 +125,7 @@ def as_dtype(term: ScalarTerm, dtype: str) -> ScalarTerm:
         return term
     if is_float(term.dtype) and not is_float(dtype):
         return ScalarTerm(const(1, dtype), _UNIT, dtype)
-    if not _fits(term.bounds, dtype):
+    if not holds(dtype, term.bounds):
         term = small(term)
     if dtype.startswith("uint") and term.bounds.lo < 0:
         term = ScalarTerm(
@@ -141,11 +141,6 @@ def small(term: ScalarTerm) -> ScalarTerm:
         return term
     clamped = tirx.max(tirx.min(term.expr, const(hi, term.dtype)), const(lo, term.dtype))
     return ScalarTerm(clamped, term.bounds.clipped(lo, hi), term.dtype)
-
-
-def _fits(bounds: Bounds, dtype: str) -> bool:
-    limit = dtype_bounds(dtype)
-    return limit.lo <= bounds.lo and bounds.hi <= limit.hi
 
 
 def _made(expr: Any, bounds: Bounds, dtype: str) -> ScalarTerm:

@@ -32,27 +32,11 @@ from strategies.operators.vision import image, regions
 
 __all__ = ["LACKING", "OPERATORS", "OperatorFamily", "OperatorRow", "exclusions"]
 
-_ROWS: tuple[OperatorRow, ...] = (
-    *unary.ROWS,
-    *binary.ROWS,
-    *reduce.ROWS,
-    *scan_sort.ROWS,
-    *create.ROWS,
-    *shape.ROWS,
-    *index.ROWS,
-    *linalg.ROWS,
-    *nn_conv.ROWS,
-    *nn_pool.ROWS,
-    *nn_activation.ROWS,
-    *nn_norm.ROWS,
-    *nn_attention.ROWS,
-    *nn_loss.ROWS,
-    *image.ROWS,
-    *regions.ROWS,
-    *vision.ROWS,
-    *quantization.ROWS,
-    *misc.ROWS,
-)
+_THEMES = (
+    unary, binary, reduce, scan_sort, create, shape, index, linalg, nn_conv, nn_pool, nn_activation, nn_norm,
+    nn_attention, nn_loss, image, regions, vision, quantization, misc,
+)  # fmt: skip
+_ROWS: tuple[OperatorRow, ...] = tuple(row for theme in _THEMES for row in theme.ROWS)
 LACKING: dict[str, str] = {row.name: reason for row in _ROWS if (reason := lacks_operator(row.name))}
 """Operators with a row that the installed TVM does not have, each with the reason; none with the newest release."""
 OPERATORS: tuple[OperatorRow, ...] = tuple(row for row in _ROWS if row.name not in LACKING)

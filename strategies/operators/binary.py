@@ -21,6 +21,7 @@ from strategies.operators.drawing import (
     UNSIGNED,
     WIDE_FLOATS,
     broadcast_shape,
+    calm,
     joined,
     partner,
 )
@@ -34,16 +35,6 @@ ROWS = Rows(OperatorFamily.BINARY)
 op = relax.op
 
 Combine = Callable[[Bounds, Bounds], Bounds]
-
-
-def calm(scope: Scope, first: Value, second: Value, result: Combine) -> tuple[Value, Value]:
-    """Guard both operands to the default domain when the result would leave what the dtype may hold."""
-    limit, dtype = dtype_bounds(first.dtype), first.dtype
-    known = result(first.read_bounds, second.read_bounds)
-    if limit.lo <= known.lo and known.hi <= limit.hi:
-        return first, second
-    domain = default_bounds(dtype)
-    return scope.keep(first, domain.lo, domain.hi), scope.keep(second, domain.lo, domain.hi)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +77,7 @@ class Binary:
             if scope.integer(0, 3) == 3:
                 left, right = right, left
             if self.out is None:
-                left, right = calm(scope, left, right, self.result)
+                left, right = calm(scope, self.result, left, right)
         known = self.result(left.read_bounds, right.read_bounds)
         return scope.emit_rounded(self.call(left.expr, right.expr), known, self.out or dtype)
 
@@ -118,7 +109,7 @@ def _quotient(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _remainder(left: Bounds, right: Bounds) -> Bounds:
-    """Return remainders are smaller than the divisor whichever way the quotient was rounded."""
+    """Bound remainders: they are smaller than the divisor, whichever way the quotient was rounded."""
     size = right.magnitude
     if left.lo >= 0 and right.lo > 0:
         return Bounds(0.0, size, left.integral and right.integral)
@@ -126,13 +117,13 @@ def _remainder(left: Bounds, right: Bounds) -> Bounds:
 
 
 def _bits(left: Bounds, right: Bounds) -> Bounds:
-    """Return any bitwise combination needs no more bits than its longer operand."""
+    """Bound bitwise combinations, which need no more bits than the longer operand."""
     size = 2.0 ** int(max(left.magnitude, right.magnitude)).bit_length()
     return Bounds(0 if left.lo >= 0 and right.lo >= 0 else -size, size - 1, True)
 
 
 def divisor(dtype: str) -> Bounds:
-    """Return a divisor: at least 1 for integers; at least 1/2 for floats, so that quotients stay moderate."""
+    """Bound a divisor: at least 1 for integers; at least 1/2 for floats, so that quotients stay moderate."""
     top = dtype_bounds(dtype).hi
     return Bounds(0.5, top) if is_float(dtype) else Bounds(1, min(INT_LIMIT, top), True)
 
@@ -250,8 +241,7 @@ def draw_subtract(scope: Scope) -> Value | None:
 
 @ROWS.row("where", OperatorFamily.SEARCH, bounds=lambda call: call[1].union(call[2]))
 def draw_where(scope: Scope) -> Value | None:
-    """Draw ``where``: a condition and two branches that broadcast to one shape, each of them stretched by the
-    others."""
+    """Draw ``where``: a condition and two branches that broadcast to one shape, each stretched by the others."""
     left = scope.tensor(dtypes=ANY)
     right = partner(scope, left)
     dims = joined(left.shape, right.shape) or left.shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import relax, tirx
@@ -64,26 +65,20 @@ def draw_full_like(scope: Scope) -> Value | None:
     return scope.emit(op.full_like(like.expr, fill.expr, None if dtype == like.dtype else dtype), fill.known)
 
 
-def _draw_filled(call: Callable[..., Any], number: int) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        return scope.emit(call(scope.shape_expr(_shape(scope)), scope.pick_dtype(ANY)), Bounds(number, number, True))
-
-    return draw
+def _draw_filled(scope: Scope, call: Callable[..., Any], number: int) -> Value:
+    return scope.emit(call(scope.shape_expr(_shape(scope)), scope.pick_dtype(ANY)), Bounds(number, number, True))
 
 
-def _draw_filled_like(call: Callable[..., Any], number: int) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        like = scope.tensor(dtypes=ANY)
-        dtype = None if scope.index(4) else scope.pick_dtype(ANY)
-        return scope.emit(call(like.expr, dtype), Bounds(number, number, True))
-
-    return draw
+def _draw_filled_like(scope: Scope, call: Callable[..., Any], number: int) -> Value:
+    like = scope.tensor(dtypes=ANY)
+    dtype = None if scope.index(4) else scope.pick_dtype(ANY)
+    return scope.emit(call(like.expr, dtype), Bounds(number, number, True))
 
 
-ROWS.row("ones", bounds=intervals.within(1, 1, True))(_draw_filled(op.ones, 1))
-ROWS.row("zeros", bounds=intervals.within(0, 0, True))(_draw_filled(op.zeros, 0))
-ROWS.row("ones_like", bounds=intervals.within(1, 1, True))(_draw_filled_like(op.ones_like, 1))
-ROWS.row("zeros_like", bounds=intervals.within(0, 0, True))(_draw_filled_like(op.zeros_like, 0))
+for _draw, _suffix in ((_draw_filled, ""), (_draw_filled_like, "_like")):
+    for _number, _name in ((1, f"ones{_suffix}"), (0, f"zeros{_suffix}")):
+        _bounds = intervals.within(_number, _number, True)
+        ROWS.row(_name, bounds=_bounds)(partial(_draw, call=getattr(op, _name), number=_number))
 
 
 @ROWS.row("eye")
@@ -139,24 +134,20 @@ def draw_arange(scope: Scope) -> Value | None:
 
 @ROWS.row("hamming_window")
 def draw_hamming_window(scope: Scope) -> Value | None:
-    """Draw ``hamming_window``, periodic or symmetric; at least 2 elements, for the symmetric one divides by size -
-    1."""
+    """Draw ``hamming_window``, periodic or symmetric, of 2 elements or more: the symmetric one divides by one less."""
     size, periodic = scope.integer(2, 8), scope.index(2)
     dtype = scope.pick_dtype(FLOATS + BFLOAT)
     call = op.hamming_window(size, periodic, scope.pick((0.5, 0.54)), scope.pick((0.5, 0.46)), dtype)
     return scope.emit(call, Bounds(-1.0, 2.0))
 
 
-def _draw_triangle(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        operand = scope.tensor(dtypes=ANY, ranks=MATRIX_UP)
-        return scope.emit(call(operand.expr, scope.integer(-2, 2)), operand.known.including(0.0))
-
-    return draw
+def _draw_triangle(scope: Scope, call: Callable[..., Any]) -> Value:
+    operand = scope.tensor(dtypes=ANY, ranks=MATRIX_UP)
+    return scope.emit(call(operand.expr, scope.integer(-2, 2)), operand.known.including(0.0))
 
 
-ROWS.row("tril")(_draw_triangle(op.tril))
-ROWS.row("triu")(_draw_triangle(op.triu))
+ROWS.row("tril")(partial(_draw_triangle, call=op.tril))
+ROWS.row("triu")(partial(_draw_triangle, call=op.triu))
 
 
 def _one_hot_values(scope: Scope) -> tuple[Any, Any, Bounds]:

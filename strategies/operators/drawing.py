@@ -11,7 +11,7 @@ from tvm import relax
 from strategies.scope.bounds import BFLOAT as BFLOAT
 from strategies.scope.bounds import FLOAT8 as FLOAT8
 from strategies.scope.bounds import LOW_PRECISION as LOW_PRECISION
-from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds, is_float
+from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds, holds, is_float
 from strategies.scope.features import Feature
 from strategies.scope.scope import Infeasible, Scope
 from strategies.scope.values import Dim, Value, same_dim
@@ -80,8 +80,7 @@ _TYPICAL = (1, 0, 2, -1, 0.5)
 
 
 def typical(scope: Scope, dtype: str, shape: Sequence[int] = (), bounds: Bounds | None = None) -> Value | None:
-    """Draw a constant full of a number that a simplification may look for; ``None`` where the bounds hold none,
-    or the shape no element."""
+    """Draw a constant full of a number that a simplification may look for; ``None`` where bounds or shape hold none."""
     held = bounds or default_bounds(dtype)
     whole = not is_float(dtype)
     able = [each for each in _TYPICAL if held.lo <= each <= held.hi and (not whole or float(each).is_integer())]
@@ -121,17 +120,13 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
     return scope.tensor(dtypes=(dtype,), shape=broadcast_shape(scope, dims), bounds=bounds)
 
 
-def within(scope: Scope, value: Value, result: Callable[[Bounds], Bounds]) -> Value:
-    """Guard ``value`` to its default domain when ``result`` of its bounds leaves what its dtype may hold."""
-    dtype = value.dtype
-    if dtype_bounds(dtype).contains(_whole(result(value.read_bounds), dtype)):
-        return value
+def calm(scope: Scope, result: Callable[..., Bounds], *operands: Value) -> list[Value]:
+    """Guard operands to the default domain when ``result`` of their bounds leaves what their dtype may hold."""
+    dtype = operands[0].dtype
+    if holds(dtype, result(*(each.read_bounds for each in operands))):
+        return list(operands)
     domain = default_bounds(dtype)
-    return scope.keep(value, domain.lo, domain.hi)
-
-
-def _whole(bounds: Bounds, dtype: str) -> Bounds:
-    return Bounds(bounds.lo, bounds.hi, not is_float(dtype))
+    return [scope.keep(each, domain.lo, domain.hi) for each in operands]
 
 
 def project(scope: Scope, call: Any, bounds: Sequence[Bounds | None]) -> Value:
@@ -154,12 +149,10 @@ def product_sum(scope: Scope, left: Value, right: Value, terms: int, dtype: str)
     limit = dtype_bounds(dtype)
     for attempt in range(2):
         known = (left.known * right.known).up_to(max(terms, 1))
-        inside = limit.lo <= known.lo and known.hi <= limit.hi
-        if inside and all(limit.lo <= v.known.lo and v.known.hi <= limit.hi for v in (left, right)):
+        if all(holds(dtype, each) for each in (known, left.known, right.known)):
             return left, right, known
         if attempt == 0:
-            left = _tamed(scope, left, limit)
-            right = _tamed(scope, right, limit)
+            left, right = (_tamed(scope, each, limit) for each in (left, right))
     raise Infeasible(f"a sum of {terms} products leaves {dtype}")
 
 

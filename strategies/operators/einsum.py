@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from tvm import relax
 
 from strategies.operators.adapt import adapted
 from strategies.operators.drawing import NUMBERS
-from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.scope.bounds import Bounds, default_bounds, holds
 from strategies.scope.scope import Scope
 from strategies.scope.values import Dim, Value, same_dim
 
@@ -88,15 +89,11 @@ def _agrees(names: str, dims: tuple[Dim, ...]) -> bool:
 
 def _guarded(scope: Scope, values: list[Value], terms: int) -> tuple[list[Value], Bounds] | None:
     """Return the operands such that a sum of products of them stays within their dtype."""
-    limit, domain = dtype_bounds(values[0].dtype), default_bounds(values[0].dtype)
+    dtype, domain = values[0].dtype, default_bounds(values[0].dtype)
     for attempt in range(2):
-        known = values[0].known
-        inside = True
-        for value in values[1:]:
-            known = known * value.known
-            inside = inside and limit.contains(Bounds(known.lo, known.hi, limit.integral))
-        known = known.up_to(terms)
-        if inside and limit.lo <= known.lo and known.hi <= limit.hi:
+        products = list(accumulate((value.known for value in values), Bounds.__mul__))
+        known = products[-1].up_to(terms)
+        if all(holds(dtype, each) for each in (*products[1:], known)):
             return values, known
         if attempt == 0:
             values = [scope.keep(value, domain.lo, domain.hi) for value in values]

@@ -16,7 +16,7 @@ from tvm import relax
 from strategies.operators import intervals
 from strategies.operators.drawing import ANY, INTEGERS, MATRIX_UP, SIGNED, SOME_RANK
 from strategies.operators.row import OperatorFamily, Rows
-from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds
+from strategies.scope.bounds import Bounds, default_bounds, holds
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope, Value
 
@@ -50,8 +50,7 @@ def _filled(value: Value) -> bool:
 def draw_take(scope: Scope) -> Value | None:
     """Draw ``take`` along an axis with an index tensor of any rank, in each of its modes.
 
-    Only the fast mode reads what is there: the others clip an index that is out of range, or wrap it round, so that
-    any integers will do.
+    Only the fast mode reads what is there: the others clip an index out of range or wrap it round, so any will do.
     """
     operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=scope.nonempty)
     dims = operand.shape
@@ -97,8 +96,7 @@ def draw_gather_elements(scope: Scope) -> Value | None:
 
 @ROWS.row("gather_nd")
 def draw_gather_nd(scope: Scope) -> Value | None:
-    """Draw ``gather_nd``: the last dimension of the indices says how many dimensions of the data they address, after
-    those that are batched."""
+    """Draw ``gather_nd``: the last dim of the indices says how many dims they address, after those that are batched."""
     operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=scope.nonempty)
     dims = operand.shape
     batched = scope.index(min(operand.rank, 3)) if scope.index(3) == 2 else 0
@@ -132,8 +130,7 @@ def draw_index_tensor(scope: Scope) -> Value | None:
 
 @ROWS.row("strided_slice", bounds=intervals.moved)
 def draw_strided_slice(scope: Scope) -> Value | None:
-    """Draw ``strided_slice``: forwards or backwards, with large strides, ends counted from either side or far
-    outside."""
+    """Draw ``strided_slice``: forwards or backwards, large strides, ends counted from either side or far outside."""
     operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda v: any(_long(scope, dim) for dim in v.shape))
     dims = operand.shape
     places = [index for index, dim in enumerate(dims) if _long(scope, dim)]
@@ -214,8 +211,7 @@ def draw_dynamic_strided_slice(scope: Scope) -> Value | None:
 
 @ROWS.row("reverse_sequence")
 def draw_reverse_sequence(scope: Scope) -> Value | None:
-    """Draw ``reverse_sequence``: the first elements of each sequence reversed, lengths at most the extent, 0 among
-    them."""
+    """Draw ``reverse_sequence``: the first elements of each sequence reversed; lengths from 0 to the extent."""
     operand = scope.tensor(dtypes=ANY, ranks=MATRIX_UP, where=scope.nonempty)
     dims = operand.shape
     along = scope.index(operand.rank)
@@ -238,8 +234,7 @@ def _distinct(scope: Scope, count: int, extent: int) -> np.ndarray[Any, Any]:
 
 def _combined(scope: Scope, data: Value, updates: Value, ways: tuple[str, ...]) -> tuple[str, Value, Value, Bounds]:
     """Draw a drawn reduction, operands guarded so that it stays in the dtype, and the bounds of its result."""
-    way, dtype = scope.pick(ways), data.dtype
-    limit, domain = dtype_bounds(dtype), default_bounds(dtype)
+    way, domain = scope.pick(ways), default_bounds(data.dtype)
     for attempt in range(2):
         if attempt:
             data, updates = (scope.keep(value, domain.lo, domain.hi) for value in (data, updates))
@@ -249,7 +244,7 @@ def _combined(scope: Scope, data: Value, updates: Value, ways: tuple[str, ...]) 
             known = left.union(left + right)
         elif way == "mul":
             known = left.union(left * right)
-        if limit.lo <= known.lo and known.hi <= limit.hi:
+        if holds(data.dtype, known):
             break
     return way, data, updates, known
 

@@ -47,17 +47,11 @@ class BoundedCall:
 
     def most(self, dims: Sequence[Any]) -> int:
         """Return the greatest number of elements."""
-        total = 1
-        for dim in dims:
-            total *= dim_range(dim, self.symbols)[1]
-        return total
+        return math.prod(dim_range(dim, self.symbols)[1] for dim in dims)
 
     def least(self, dims: Sequence[Any]) -> int:
         """Return the least number of elements."""
-        total = 1
-        for dim in dims:
-            total *= max(0, dim_range(dim, self.symbols)[0])
-        return total
+        return math.prod(max(0, dim_range(dim, self.symbols)[0]) for dim in dims)
 
     def reduced(self) -> tuple[Any, ...]:
         """Return the dims that a reduction goes over."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -12,7 +12,7 @@ from strategies.operators.adapt import adapted
 from strategies.operators.drawing import ANY_FLOATS, FLOATS, INTEGERS, NUMBERS, product_sum
 from strategies.operators.einsum import draw_einsum
 from strategies.operators.row import OperatorFamily, Rows
-from strategies.scope.bounds import LOW_PRECISION, default_bounds, dtype_bounds
+from strategies.scope.bounds import LOW_PRECISION, default_bounds, dtype_bounds, holds
 from strategies.scope.scope import Scope, Value
 from strategies.scope.values import Dim
 
@@ -28,31 +28,28 @@ def _collapsed(scope: Scope, operand: Value) -> tuple[tuple[Any, ...], int]:
     return tuple(kept), max(scope.most_elements(summed), 1)
 
 
-def _draw_collapse(by_shape: bool) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        # TVM defect: over no elements the result is not written at all, and there is no sum of booleans.
-        where = scope.nonempty if scope.executable else None
-        dtypes = NUMBERS if scope.executable else (*NUMBERS, "bool")
-        operand = adapted(scope, dtypes=dtypes, ranks=(2, 3, 1, 4, 5), where=where)
-        shape, elements = _collapsed(scope, operand)
-        like = None
-        if not by_shape:
-            # Only the shape of the other operand counts.
-            like = adapted(scope, dtypes=(operand.dtype, "float32", "int64"), shape=shape)
-        limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
-        if operand.dtype != "bool":
-            if elements * operand.known.magnitude > limit.hi:
-                operand = scope.keep(operand, domain.lo, domain.hi)
-            known = operand.known.up_to(elements)
-            if known.hi > limit.hi or known.lo < limit.lo:
-                return None
-        else:
-            known = limit
-        if like is None:
-            return scope.emit_rounded(op.collapse_sum_to(operand.expr, scope.shape_expr(shape)), known, operand.dtype)
-        return scope.emit_rounded(op.collapse_sum_like(operand.expr, like.expr), known, operand.dtype)
-
-    return draw
+def _draw_collapse(scope: Scope, by_shape: bool) -> Value | None:
+    # TVM defect: over no elements the result is not written at all, and there is no sum of booleans.
+    where = scope.nonempty if scope.executable else None
+    dtypes = NUMBERS if scope.executable else (*NUMBERS, "bool")
+    operand = adapted(scope, dtypes=dtypes, ranks=(2, 3, 1, 4, 5), where=where)
+    shape, elements = _collapsed(scope, operand)
+    like = None
+    if not by_shape:
+        # Only the shape of the other operand counts.
+        like = adapted(scope, dtypes=(operand.dtype, "float32", "int64"), shape=shape)
+    limit, domain = dtype_bounds(operand.dtype), default_bounds(operand.dtype)
+    if operand.dtype != "bool":
+        if elements * operand.known.magnitude > limit.hi:
+            operand = scope.keep(operand, domain.lo, domain.hi)
+        known = operand.known.up_to(elements)
+        if not holds(operand.dtype, known):
+            return None
+    else:
+        known = limit
+    if like is None:
+        return scope.emit_rounded(op.collapse_sum_to(operand.expr, scope.shape_expr(shape)), known, operand.dtype)
+    return scope.emit_rounded(op.collapse_sum_like(operand.expr, like.expr), known, operand.dtype)
 
 
 @ROWS.row("matmul", bounds=intervals.matmul)
@@ -115,10 +112,9 @@ def _batch(scope: Scope, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 
 def draw_matmul(scope: Scope) -> Value | None:
-    """Draw ``matmul`` of vectors, matrices and batches that broadcast either way, in the same or another output
-    dtype."""
+    """Draw ``matmul`` of vectors, matrices and batches that broadcast either way, in the same or another dtype."""
     # Sums of booleans have no kernel.
-    left = adapted(scope, dtypes=(*ANY_FLOATS, *INTEGERS), ranks=(2, 3, 2, 1, 4, 5), where=_contracts(scope))
+    left = adapted(scope, dtypes=(*ANY_FLOATS, *INTEGERS), ranks=(2, 3, 2, 1, 4, 5), where=partial(_contracts, scope))
     dims = left.shape
     *batch, inner = dims[:-2] + dims[-1:]
     columns = dims[0] if scope.rarely() else scope.small_dim()
@@ -130,9 +126,9 @@ def draw_matmul(scope: Scope) -> Value | None:
     return _multiplied(scope, left, right, inner, out)
 
 
-def _contracts(scope: Scope) -> Callable[[Value], bool]:
-    """Draw a predicate: the last extent is a number or never 0; TVM writes no sum over a symbolic extent that is 0."""
-    return lambda value: isinstance(value.shape[-1], int) or scope.dim_range(value.shape[-1])[0] > 0
+def _contracts(scope: Scope, value: Value) -> bool:
+    """Say whether the last extent is a number or never 0; TVM writes no sum over a symbolic extent that is 0."""
+    return isinstance(value.shape[-1], int) or scope.dim_range(value.shape[-1])[0] > 0
 
 
 def _multiplied(scope: Scope, left: Value, right: Value, inner: Dim, out: str) -> Value | None:
@@ -144,7 +140,7 @@ def _multiplied(scope: Scope, left: Value, right: Value, inner: Dim, out: str) -
 
 def draw_linear(scope: Scope) -> Value | None:
     """Draw ``x @ permute_dims(w)``, as ``op.linear`` writes it: of a matrix or a vector, with or without a bias."""
-    left = adapted(scope, dtypes=FLOATS, ranks=(2, 3, 1, 4), where=_contracts(scope))
+    left = adapted(scope, dtypes=FLOATS, ranks=(2, 3, 1, 4), where=partial(_contracts, scope))
     inner = left.shape[-1]
     shape = (inner,) if scope.rarely() else (scope.small_dim(), inner)
     weight = scope.tensor(dtypes=(left.dtype,), shape=shape)
@@ -169,5 +165,5 @@ def draw_outer(scope: Scope) -> Value | None:
     return scope.emit_rounded(op.outer(left.expr, right.expr), known, left.dtype)
 
 
-ROWS.row("collapse_sum_to")(_draw_collapse(True))
-ROWS.row("collapse_sum_like")(_draw_collapse(False))
+ROWS.row("collapse_sum_to")(partial(_draw_collapse, by_shape=True))
+ROWS.row("collapse_sum_like")(partial(_draw_collapse, by_shape=False))

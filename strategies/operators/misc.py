@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,28 +23,22 @@ ROWS = Rows(OperatorFamily.MEMORY)
 op = relax.op
 
 
-def _draw_inspect(name: str, indexed: bool) -> Callable[[Scope], Value | None]:
-    """Return an inspection yields a primitive value, of which nothing can be made: it stays dead code, or becomes a
-    result."""
-    primitive = tvm.ir.Op.get(f"relax.inspect.{name}")
-
-    def draw(scope: Scope) -> Value | None:
-        ranks = SOME_RANK if indexed else (*SOME_RANK, 0)
-        operand = scope.tensor(dtypes=ANY, ranks=ranks, where=scope.nonempty)
-        place = scope.index(operand.rank)
-        call = relax.Call(primitive, [operand.expr, tirx.IntImm("int64", place)] if indexed else [operand.expr])
-        value = scope.emit(call)
-        if value in scope.values:
-            scope.values.remove(value)  # a shape may not speak of it, which is what scopes do with primitives
-        return value
-
-    return draw
+def _draw_inspect(scope: Scope, name: str, indexed: bool) -> Value:
+    """Draw an inspection: its primitive value, of which nothing can be made, stays dead code or becomes a result."""
+    ranks = SOME_RANK if indexed else (*SOME_RANK, 0)
+    operand = scope.tensor(dtypes=ANY, ranks=ranks, where=scope.nonempty)
+    place = scope.index(operand.rank)
+    given = [operand.expr, tirx.IntImm("int64", place)] if indexed else [operand.expr]
+    value = scope.emit(relax.Call(tvm.ir.Op.get(f"relax.inspect.{name}"), given))
+    if value in scope.values:
+        scope.values.remove(value)  # a shape may not speak of it, which is what scopes do with primitives
+    return value
 
 
-for _name in ("ndim", "dtype_code", "dtype_bits", "dtype_lanes", "byte_offset", "elem_offset"):
-    ROWS.row(f"inspect.tensor_{_name}", OperatorFamily.INSPECT)(_draw_inspect(f"tensor_{_name}", False))
-for _name in ("shape_i", "stride_i"):
-    ROWS.row(f"inspect.tensor_{_name}", OperatorFamily.INSPECT)(_draw_inspect(f"tensor_{_name}", True))
+for _name in ("ndim", "dtype_code", "dtype_bits", "dtype_lanes", "byte_offset", "elem_offset", "shape_i", "stride_i"):
+    ROWS.row(f"inspect.tensor_{_name}", OperatorFamily.INSPECT)(
+        partial(_draw_inspect, name=f"tensor_{_name}", indexed=_name.endswith("_i"))
+    )
 
 _SAME_BITS = {
     "int32": ("uint32", 4),
@@ -59,8 +53,7 @@ _SAME_BITS = {
 
 @ROWS.row("memory.view")
 def draw_view(scope: Scope) -> Value | None:
-    """Draw ``memory.view`` of a tensor under another static shape, as integers of the other sign, or of a part of
-    it."""
+    """Draw ``memory.view`` of a tensor in another static shape, as integers of the other sign, or of a part of it."""
     operand = scope.tensor(dtypes=ANY, static=True, where=lambda value: 0 not in value.shape)
     elements = math.prod(operand.shape)
     way, known = scope.index(6), operand.known

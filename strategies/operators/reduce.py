@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -21,10 +22,11 @@ from strategies.operators.drawing import (
     SOME_RANK,
     UNSIGNED,
     WIDE_FLOATS,
+    calm,
 )
 from strategies.operators.intervals import BoundedCall, Unproven
 from strategies.operators.row import OperatorFamily, OperatorRow, Rows
-from strategies.scope.bounds import FLOAT8, LOW_PRECISION, Bounds, default_bounds, dtype_bounds
+from strategies.scope.bounds import FLOAT8, LOW_PRECISION, Bounds, holds
 from strategies.scope.scope import Scope, Value
 
 ROWS = Rows(OperatorFamily.REDUCE)
@@ -42,8 +44,7 @@ FEW = {"bfloat16": 64, "float8_e4m3fn": 8, "float8_e5m2": 8}
 
 
 def _ranks(scope: Scope) -> tuple[int, ...]:
-    """Return rank 0 only where nothing runs (TVM defects): argmax and argmin have no kernel for it, median's has
-    another shape."""
+    """Return ranks, 0 only where nothing runs (TVM defects): argmax has no kernel for it, median another shape."""
     return SOME_RANK if scope.executable else (*SOME_RANK, 0)
 
 
@@ -52,9 +53,9 @@ def _filled(scope: Scope, value: Value) -> list[int]:
     return [place for place, dim in enumerate(value.shape) if scope.dim_range(dim)[0] > 0]
 
 
-def _reducible(scope: Scope) -> Callable[[Value], bool]:
-    """Draw a predicate: a scalar, or a tensor with a dim that is never empty."""
-    return lambda value: value.rank == 0 or bool(_filled(scope, value))
+def _reducible(scope: Scope, value: Value) -> bool:
+    """Say whether a value is a scalar, or has a dim that is never empty."""
+    return value.rank == 0 or bool(_filled(scope, value))
 
 
 def _drawn_axes(scope: Scope, value: Value, empty: bool) -> list[int] | None:
@@ -100,8 +101,7 @@ class ReductionOperator:
     def draw(self, scope: Scope) -> Value | None:
         """Draw an operand, its axes (none given: all) and ``keepdims``."""
         dtypes = self.dtypes if scope.executable else self.dtypes + self.more
-        reducible = _reducible(scope)
-        operand = scope.tensor(dtypes=dtypes, where=lambda v: self._takes(v) and (self.empty or reducible(v)))
+        operand = scope.tensor(dtypes=dtypes, where=lambda v: self._takes(v) and (self.empty or _reducible(scope, v)))
         dtype = operand.dtype
         chosen = _drawn_axes(scope, operand, self.empty)
         if dtype in FEW and _count(scope, operand, chosen) > FEW[dtype]:
@@ -109,13 +109,10 @@ class ReductionOperator:
             if _count(scope, operand, chosen) > FEW[dtype]:
                 return None
         elements = _count(scope, operand, chosen)
-        limit, domain = dtype_bounds(dtype), default_bounds(dtype)
+        (operand,) = calm(scope, lambda known: self.result(known, elements), operand)
         known = self.result(operand.read_bounds, elements)
-        if known.lo < limit.lo or known.hi > limit.hi:
-            operand = scope.keep(operand, domain.lo, domain.hi)
-            known = self.result(operand.read_bounds, elements)
-            if known.lo < limit.lo or known.hi > limit.hi:
-                return None  # too many elements for the dtype: int8 holds 42 threes
+        if not holds(dtype, known):
+            return None  # too many elements for the dtype: int8 holds 42 threes
         call = self.call(operand.expr, axis=chosen, keepdims=scope.flip())
         return scope.emit_rounded(call, known, dtype, steps=elements + 4)
 
@@ -181,9 +178,8 @@ def draw_prod(scope: Scope) -> Value | None:
 
 @ROWS.row("median")
 def draw_median(scope: Scope) -> Value | None:
-    """Draw ``median``: over one axis it gives values and indices, over all axes values alone; of what ``sort``
-    takes."""
-    operand = scope.tensor(dtypes=SORTABLE, where=_reducible(scope), ranks=_ranks(scope))
+    """Draw ``median`` of what ``sort`` takes: over one axis values and indices, over all of them values alone."""
+    operand = scope.tensor(dtypes=SORTABLE, where=partial(_reducible, scope), ranks=_ranks(scope))
     known = operand.read_bounds
     dims = operand.shape
     if not dims or (scope.nonempty(operand) and scope.flip()):
@@ -196,26 +192,23 @@ def draw_median(scope: Scope) -> Value | None:
     return scope.emit(relax.TupleGetItem(whole.expr, 0), known)
 
 
-def _draw_search(call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        # TVM defect: of low precision, the pair of index and value changes its type in part only
-        # ("StructuralEqual()(value->ty, var->ty)"); of booleans there is no least one to begin with.
-        dtypes = NUMBERS if scope.executable else (*ANY_NUMBERS, "bool")
-        operand = scope.tensor(dtypes=dtypes, where=_reducible(scope), ranks=_ranks(scope))
-        dims = operand.shape
-        able = _filled(scope, operand)
-        if not dims or (len(able) == len(dims) and scope.index(4) == 3):
-            chosen = None
-        else:
-            (chosen,) = scope.axes(len(dims), [scope.pick(able)])
-        elements = _count(scope, operand, None if chosen is None else [chosen])
-        # TVM defect: argmax begins with the least value of the dtype and index -1, and answers -1 where nothing is
-        # greater: for unsigned zeros. So that index is out of bounds, and guarded where it matters.
-        bounds = Bounds(-1 if operand.dtype in UNSIGNED else 0, max(elements - 1, 0), True)
-        return scope.emit_rounded(call(operand.expr, axis=chosen, keepdims=scope.flip()), bounds, "int64")
-
-    return draw
+def _draw_search(scope: Scope, call: Callable[..., Any]) -> Value:
+    # TVM defect: of low precision, the pair of index and value changes its type in part only
+    # ("StructuralEqual()(value->ty, var->ty)"); of booleans there is no least one to begin with.
+    dtypes = NUMBERS if scope.executable else (*ANY_NUMBERS, "bool")
+    operand = scope.tensor(dtypes=dtypes, where=partial(_reducible, scope), ranks=_ranks(scope))
+    dims = operand.shape
+    able = _filled(scope, operand)
+    if not dims or (len(able) == len(dims) and scope.index(4) == 3):
+        chosen = None
+    else:
+        (chosen,) = scope.axes(len(dims), [scope.pick(able)])
+    elements = _count(scope, operand, None if chosen is None else [chosen])
+    # TVM defect: argmax begins with the least value of the dtype and index -1, and answers -1 where nothing is
+    # greater: for unsigned zeros. So that index is out of bounds, and guarded where it matters.
+    bounds = Bounds(-1 if operand.dtype in UNSIGNED else 0, max(elements - 1, 0), True)
+    return scope.emit_rounded(call(operand.expr, axis=chosen, keepdims=scope.flip()), bounds, "int64")
 
 
-ROWS.row("argmax", OperatorFamily.SEARCH)(_draw_search(op.argmax))
-ROWS.row("argmin", OperatorFamily.SEARCH)(_draw_search(op.argmin))
+ROWS.row("argmax", OperatorFamily.SEARCH)(partial(_draw_search, call=op.argmax))
+ROWS.row("argmin", OperatorFamily.SEARCH)(partial(_draw_search, call=op.argmin))

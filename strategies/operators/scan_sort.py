@@ -8,7 +8,7 @@ from tvm import relax
 from strategies.operators.drawing import ANY_NUMBERS, NUMBERS, SOME_RANK, project
 from strategies.operators.reduce import FEW, SORTABLE
 from strategies.operators.row import OperatorFamily, Rows
-from strategies.scope.bounds import BFLOAT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, is_float
+from strategies.scope.bounds import BFLOAT, LOW_PRECISION, Bounds, default_bounds, dtype_bounds, holds, is_float
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope, Value
 
@@ -25,8 +25,7 @@ def _operand(scope: Scope, dtypes: tuple[str, ...], more: tuple[str, ...] = ()) 
 def _scan_axis(scope: Scope, value: Value) -> int:
     """Draw an axis to scan along: the last one of a tensor with two symbolic dims or more.
 
-    TVM defect: along another, the kernel's index arithmetic takes the compiler 3 s for (3, n, n) and minutes for
-    (3, n, n, n).
+    TVM defect: along another, the kernel takes the compiler 3 s for (3, n, n) and minutes for (3, n, n, n).
     """
     symbolic = sum(not isinstance(dim, int) for dim in value.shape)
     return -1 if symbolic > 1 else scope.axis(value.rank)
@@ -51,19 +50,18 @@ def _scanned(scope: Scope, operand: Value) -> tuple[int | None, int]:
 
 @ROWS.row("cumsum", OperatorFamily.SCAN)
 def draw_cumsum(scope: Scope) -> Value | None:
-    """Draw ``cumsum`` along one axis or over the flattened tensor, exclusive or not, in its own dtype or a wider
-    one."""
+    """Draw ``cumsum`` along an axis or over the flattened tensor, exclusive or not, in its own dtype or a wider one."""
     operand = _operand(scope, (*ANY_NUMBERS, "bool"))
     dtype = _scan_dtype(scope, operand.dtype)
     chosen, elements = _scanned(scope, operand)
     made = dtype or operand.dtype
-    limit, domain = dtype_bounds(made), default_bounds(operand.dtype)
     if elements > FEW.get(made, elements):
         return None
-    if elements * operand.read_bounds.magnitude > limit.hi:
+    if elements * operand.read_bounds.magnitude > dtype_bounds(made).hi:
+        domain = default_bounds(operand.dtype)
         operand = scope.keep(operand, domain.lo, domain.hi)
     known = operand.read_bounds.up_to(elements)
-    if known.hi > limit.hi or known.lo < limit.lo:
+    if not holds(made, known):
         return None
     return scope.emit_rounded(op.cumsum(operand.expr, chosen, dtype, scope.flip()), known, made, steps=elements + 2)
 
@@ -133,8 +131,7 @@ def draw_bucketize(scope: Scope) -> Value | None:
 
 @ROWS.row("nonzero", feature=Feature.DATA_DEPENDENT)
 def draw_nonzero(scope: Scope) -> Value | None:
-    """Draw ``nonzero``: indices of the elements that are not zero, one row per dimension, as many columns as there
-    are."""
+    """Draw ``nonzero``: indices of the elements that are not zero, a row for each dim, a column for each of them."""
     operand = scope.tensor(dtypes=(*NUMBERS, "bool", *BFLOAT), where=scope.nonempty)
     extent = max((scope.dim_range(dim)[1] for dim in operand.shape), default=1)
     return scope.emit(op.nonzero(operand.expr), Bounds(0, max(extent - 1, 0), True))
@@ -142,8 +139,7 @@ def draw_nonzero(scope: Scope) -> Value | None:
 
 @ROWS.row("unique", feature=Feature.DATA_DEPENDENT)
 def draw_unique(scope: Scope) -> Value | None:
-    """Draw ``unique`` of the flattened tensor or along an axis, sorted or not: values, or also index, inverse,
-    counts."""
+    """Draw ``unique`` of the flattened tensor or along an axis: values, or also index, inverse, counts."""
     operand = scope.tensor(dtypes=(*NUMBERS, "bool"), where=scope.nonempty)
     where = scope.axis(operand.rank) if operand.rank and scope.index(3) == 2 else None
     flags = [bool(operand.rank) and scope.index(6) == 5 for _ in range(3)]
@@ -161,8 +157,7 @@ def draw_unique(scope: Scope) -> Value | None:
 
 @ROWS.row("multinomial_from_uniform")
 def draw_multinomial(scope: Scope) -> Value | None:
-    """Draw ``multinomial_from_uniform``: each draw names a category of the row of probabilities that its index
-    names."""
+    """Draw ``multinomial_from_uniform``: each draw names a category of the row of probabilities that it indexes."""
     categories, batch = scope.integer(1, 4), scope.integer(1, 3)
     row = [1.0 / categories] * categories
     probability = relax.const(np.array([row] * batch, "float32"), "float32")

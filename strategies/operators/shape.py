@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,7 @@ def draw_permute_dims(scope: Scope) -> Value | None:
 
 
 def factorings(count: int, limit: int = 12) -> list[tuple[int, ...]]:
-    """Return static shapes of up to three dimensions with ``count`` elements, the simplest first; ``count`` is at least
-    1.
+    """Return static shapes of ``count`` elements, 1 or more, and up to three dims, the simplest first.
 
     Of 1, 2 and 4 elements there are some of up to six dimensions, too.
     """
@@ -73,7 +72,7 @@ def draw_reshape(scope: Scope) -> Value | None:
     elif any(isinstance(dim, int) and dim == 0 for dim in dims):
         target = (*dims, 1)  # a 0 keeps its meaning only where it stands in the operand, too: see targets
     elif way == 0 or not dims:
-        target = (functools.reduce(lambda left, right: left * right, dims[1:], dims[0]),)
+        target = (reduce(lambda left, right: left * right, dims[1:], dims[0]),)
     elif way == 1 and len(dims) > 1:
         place = scope.index(len(dims) - 1)
         target = (*dims[:place], dims[place] * dims[place + 1], *dims[place + 2 :])
@@ -106,8 +105,7 @@ def _abbreviated(scope: Scope, dims: tuple[Any, ...], target: Sequence[Any]) -> 
 
 @ROWS.row("tensor_to_shape", feature=Feature.DATA_DEPENDENT)
 def draw_reshape_by_value(scope: Scope) -> Value | None:
-    """Draw ``tensor_to_shape``: a shape computed as data, then a ``reshape`` to it, whose result is cast to the
-    truth."""
+    """Draw ``tensor_to_shape`` of a shape computed as data, and a ``reshape`` to it that is cast to the truth."""
     operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, static=True)
     target = scope.pick([dims for dims in targets(operand.shape) if dims])
     data = scope.emit(op.add(relax.const(np.array(target), "int64"), relax.const(0, "int64")), None)
@@ -169,16 +167,13 @@ def draw_squeeze(scope: Scope) -> Value | None:
     return _keeping(scope, op.squeeze(operand.expr, named), operand)
 
 
-def _draw_plain(call: Callable[..., Any], ranks: tuple[int, ...] | None = None) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        operand = scope.tensor(dtypes=ANY, ranks=ranks)
-        return _keeping(scope, call(operand.expr), operand)
-
-    return draw
+def _draw_plain(scope: Scope, call: Callable[..., Any], ranks: tuple[int, ...] | None = None) -> Value:
+    operand = scope.tensor(dtypes=ANY, ranks=ranks)
+    return _keeping(scope, call(operand.expr), operand)
 
 
-ROWS.row("flatten", bounds=intervals.moved)(_draw_plain(op.flatten))
-ROWS.row("nn.batch_flatten", bounds=intervals.moved)(_draw_plain(op.nn.batch_flatten, MATRIX_UP))
+ROWS.row("flatten", bounds=intervals.moved)(partial(_draw_plain, call=op.flatten))
+ROWS.row("nn.batch_flatten", bounds=intervals.moved)(partial(_draw_plain, call=op.nn.batch_flatten, ranks=MATRIX_UP))
 
 
 @ROWS.row("broadcast_to", bounds=intervals.moved)
@@ -243,8 +238,7 @@ def draw_stack(scope: Scope) -> Value | None:
 
 @ROWS.row("split", bounds=intervals.split)
 def draw_split(scope: Scope) -> Value | None:
-    """Draw ``split`` of a static extent, into sections (the last may be shorter) or at indices; of any extent into
-    one."""
+    """Draw ``split`` of a static extent, into sections (the last may be shorter) or at indices; or into one."""
     operand = scope.tensor(dtypes=ANY, ranks=SOME_RANK, where=lambda value: any(_splits(dim) for dim in value.shape))
     where = scope.pick([index for index, dim in enumerate(operand.shape) if _splits(dim)])
     extent = int(operand.shape[where])
@@ -297,8 +291,7 @@ def draw_flip(scope: Scope) -> Value | None:
 
 @ROWS.row("layout_transform")
 def draw_layout_transform(scope: Scope) -> Value | None:
-    """Draw ``layout_transform`` by a permutation, a merge or a split of a static dimension with padding where it
-    must."""
+    """Draw ``layout_transform`` by a permutation, a merge or a split of a static dim, padded where it must be."""
     # TVM defect: the legalization pads booleans and float8 with a float ("ScheduleError"), padding or not.
     dtypes = tuple(d for d in ANY if d not in (*FLOAT8, "bool")) if scope.executable else ANY
     operand = scope.tensor(dtypes=dtypes, ranks=SOME_RANK, static=True, where=lambda v: 0 not in v.shape)

@@ -19,7 +19,7 @@ from strategies.operators.drawing import (
     REAL_FLOATS,
     UNSIGNED,
     WIDE_FLOATS,
-    within,
+    calm,
 )
 from strategies.operators.intervals import SMALL
 from strategies.operators.row import OperatorFamily, OperatorRow, Rows
@@ -60,7 +60,8 @@ class Unary:
         """Draw the operand inside the domain and emit the call."""
         dtypes = self.dtypes if scope.executable else self.dtypes + self.more
         operand = scope.tensor(dtypes=dtypes, bounds=self.domain)
-        operand = within(scope, operand, self.result) if self.out is None else operand
+        if self.out is None:
+            (operand,) = calm(scope, self.result, operand)
         dtype = self.out or operand.dtype
         return scope.emit_rounded(self.call(operand.expr), self.result(operand.read_bounds), dtype)
 

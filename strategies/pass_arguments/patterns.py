@@ -29,9 +29,7 @@ _FOLLOWERS = ("relax.nn.relu", "relax.exp", "relax.negative")
 
 
 def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
-    """Draw FuseOpsByPattern: one to three patterns, longer ones first, since the first that matches takes its
-    operators.
-    """
+    """Draw FuseOpsByPattern: one to three patterns, longer ones first, since the first match takes its operators."""
     terms = choices.subset(facts.chains)[:3] if facts.chains else []
     drawn = [_pattern(choices, term) for term in terms] or [choices.pick(COMMON)]
     backend = ABSENT if choices.index(16) == 15 else EXTERNAL

@@ -164,8 +164,7 @@ class FunctionBody:
 
 
 def apart(sequence: Any, drawn: Any) -> Any:
-    """Return a normalised ``SeqExpr`` with the dataflow blocks that were drawn side by side, which normalising made
-    one.
+    """Return a normalised ``SeqExpr`` with the dataflow blocks that were drawn: normalising joins neighbours.
 
     Args:
         sequence: The normalised form of ``drawn``.

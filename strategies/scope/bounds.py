@@ -200,14 +200,19 @@ def dtype_bounds(dtype: str) -> Bounds:
     return Bounds(0 if unsigned else -top, top, True)
 
 
+def holds(dtype: str, bounds: Bounds) -> bool:
+    """Say whether a dtype may hold what lies in bounds, whole or not."""
+    limit = dtype_bounds(dtype)
+    return limit.lo <= bounds.lo and bounds.hi <= limit.hi
+
+
 def _top(dtype: str) -> Any:
     return np.asarray(_LIMITS[dtype]).astype(dtype)
 
 
 @functools.lru_cache(maxsize=512)
 def representable(lo: float, hi: float, dtype: str) -> tuple[float, float]:
-    """Return least and greatest number of a low-precision dtype in ``[lo, hi]``; the ends themselves where it has
-    none."""
+    """Return the ends of the low-precision numbers in ``[lo, hi]``; ``lo`` and ``hi`` where there are none."""
     limit = _LIMITS[dtype]
     first, last = (np.asarray(min(max(end, -limit), limit)).astype(dtype) for end in (lo, hi))
     if float(first) < lo:

@@ -69,8 +69,7 @@ def chains_of(function: Any) -> Iterator[Term]:
 
 
 def longest(terms: list[Term]) -> tuple[Term, ...]:
-    """Return different terms, those of most calls first, at most :data:`MOST`; some of one call are always among
-    them."""
+    """Return different terms, those of most calls first, at most :data:`MOST`, with some of one call."""
     different = sorted(dict.fromkeys(terms), key=lambda term: -term.size)
     single = [term for term in different if term.size == 1][: MOST // 4]
     return (*different[: MOST - len(single)], *single) if len(different) > MOST else tuple(different)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,7 +61,4 @@ def dim_range(dim: Dim, symbols: Mapping[Any, Range]) -> Range:
 
 def most_elements(dims: Sequence[Dim], symbols: Mapping[Any, Range]) -> int:
     """Return the greatest number of elements that a tensor of these dims may have."""
-    total = 1
-    for dim in dims:
-        total *= max(dim_range(dim, symbols)[1], 0)
-    return total
+    return math.prod(max(dim_range(dim, symbols)[1], 0) for dim in dims)

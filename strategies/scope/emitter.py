@@ -204,8 +204,7 @@ class BindingEmitter(Choices):
                 self._use(item)
 
     def _repeated(self, expr: Any) -> Value | None:
-        """Return the value bound to an equal call before, where duplicated code is forbidden; ``Infeasible`` when it is
-        gone."""
+        """Return the value bound to an equal call, where duplicates are forbidden; ``Infeasible`` when it is gone."""
         if not self.forbids(Feature.DUPLICATE_CODE) or not isinstance(expr, (relax.Call, relax.Tuple)):
             return None
         mark = tvm_ffi.structural_hash(expr)

@@ -71,8 +71,7 @@ _SQUASHERS: tuple[tuple[Any, Bounds], ...] = (
     (op.cos, _UNIT),
     (op.sign, Bounds(-1, 1, True)),
 )
-"""Functions whose values lie in a small interval for every argument: they guard as well as ``clip`` does, and bring
-other operators together."""
+"""Functions of small range for every argument: they guard as ``clip`` does, and bring other operators together."""
 
 
 def _squash(scope: BindingEmitter, value: Value, bounds: Bounds) -> Value | None:

@@ -344,8 +344,7 @@ class Scope(BindingEmitter):
         return self._filled(dims, dtype, bounds or default_bounds(dtype))
 
     def definable(self, dims: Sequence[Dim]) -> bool:
-        """Say whether a parameter may have these dims: it defines each symbol, or another parameter does, and not only
-        a cast."""
+        """Say whether a parameter may have these dims: it defines each symbol, or another does, not only a cast."""
         symbolic = {dim for dim in dims if not isinstance(dim, int)}
         known = symbolic.intersection(self.frame.awaited).union(self.frame.symbol_list)
         return all(symbol in known for dim in symbolic for symbol in symbols_of(dim))

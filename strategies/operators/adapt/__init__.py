@@ -42,8 +42,7 @@ def adapted(
     where: Predicate | None = None,
     share: int = SHARE,
 ) -> Value:
-    """Draw a tensor as :meth:`~strategies.scope.scope.Scope.tensor` gives it, but often made of a recent value by an
-    adapter.
+    """Draw a tensor as :meth:`~strategies.scope.scope.Scope.tensor` does, but often adapted from a recent value.
 
     The arguments and errors are the same; ``where`` is asked of values that are about to be made, too, and ``share``
     says how often to adapt when nothing computed fits, in 64ths.

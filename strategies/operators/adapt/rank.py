@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -106,32 +107,32 @@ def take(scope: Scope, value: Value, rank: int) -> Proposal | None:
     return keeping(value, dims, lambda: op.take(value.expr, index_constant(scope, least, shape), where))
 
 
-def _gatherer(build: Callable[[Scope, Value, list[int], list[int]], Any]) -> Ranker:
-    """Return adapters by indices: the leading dims that they address become those of the indices."""
-
-    def gather(scope: Scope, value: Value, rank: int) -> Proposal | None:
-        if value.rank == 0 or rank == 0:
-            return None
-        depth = scope.integer(max(1, value.rank - rank + 1), value.rank)
-        lead = [scope.integer(1, 3) for _ in range(rank - value.rank + depth)]
-        least = [scope.least(dim) for dim in value.shape[:depth]]
-        target = [*lead, *value.shape[depth:]]
-        if not lead or min(least) < 1 or scope.most_elements(target) > MOST:
-            return None
-        return keeping(value, target, lambda: build(scope, value, lead, least))
-
-    return gather
+def _gathered(
+    scope: Scope, value: Value, rank: int, build: Callable[[Scope, Value, list[int], list[int]], Any]
+) -> Proposal | None:
+    """Propose a gather by indices: the leading dims that they address become those of the indices."""
+    if value.rank == 0 or rank == 0:
+        return None
+    depth = scope.integer(max(1, value.rank - rank + 1), value.rank)
+    lead = [scope.integer(1, 3) for _ in range(rank - value.rank + depth)]
+    least = [scope.least(dim) for dim in value.shape[:depth]]
+    target = [*lead, *value.shape[depth:]]
+    if not lead or min(least) < 1 or scope.most_elements(target) > MOST:
+        return None
+    return keeping(value, target, lambda: build(scope, value, lead, least))
 
 
-gather_nd = _gatherer(
-    lambda scope, value, lead, least: op.gather_nd(
+gather_nd = partial(
+    _gathered,
+    build=lambda scope, value, lead, least: op.gather_nd(
         value.expr, index_constant(scope, min(least), [*lead, len(least)]), 0
-    )
+    ),
 )
-index_tensor = _gatherer(
-    lambda scope, value, lead, least: op.index_tensor(
+index_tensor = partial(
+    _gathered,
+    build=lambda scope, value, lead, least: op.index_tensor(
         value.expr, [index_constant(scope, extent, lead) for extent in least]
-    )
+    ),
 )
 
 
@@ -173,31 +174,26 @@ def merge_reshape(scope: Scope, value: Value, rank: int) -> Proposal | None:
     return reshaped(scope, value, dims)
 
 
-def _reducer(name: str) -> Ranker:
-    call = getattr(op, name)
-
-    def reduce(scope: Scope, value: Value, rank: int) -> Proposal | None:
-        if value.dtype == "bool" or value.dtype in LOW_PRECISION or (name == "mean" and not is_float(value.dtype)):
+def _reduced(scope: Scope, value: Value, rank: int, name: str) -> Proposal | None:
+    if value.dtype == "bool" or value.dtype in LOW_PRECISION or (name == "mean" and not is_float(value.dtype)):
+        return None
+    dims = value.shape
+    more = value.rank - rank
+    keepdims = more == 0
+    gone = drawn_places(scope, value.rank, more or 1)
+    known = value.known
+    if not gone or any(scope.least(dims[place]) < 1 for place in gone):
+        return None
+    if name == "sum":
+        known = known.summed(1).union(known.summed(max(scope.most_elements([dims[place] for place in gone]), 1)))
+        if not dtype_bounds(value.dtype).contains(known):
             return None
-        dims = value.shape
-        more = value.rank - rank
-        keepdims = more == 0
-        gone = drawn_places(scope, value.rank, more or 1)
-        known = value.known
-        if not gone or any(scope.least(dims[place]) < 1 for place in gone):
-            return None
-        if name == "sum":
-            known = known.summed(1).union(known.summed(max(scope.most_elements([dims[place] for place in gone]), 1)))
-            if not dtype_bounds(value.dtype).contains(known):
-                return None
-        if name == "mean":
-            known = Bounds(known.lo, known.hi)  # of whole numbers no whole number
-        if name in ("mean", "sum"):
-            known = known.rounded_as(value.dtype)
-        kept = [1 if place in gone else dim for place, dim in enumerate(dims) if keepdims or place not in gone]
-        return Proposal(tuple(kept), lambda: call(value.expr, gone, keepdims=keepdims), known)
-
-    return reduce
+    if name == "mean":
+        known = Bounds(known.lo, known.hi)  # of whole numbers no whole number
+    if name in ("mean", "sum"):
+        known = known.rounded_as(value.dtype)
+    kept = [1 if place in gone else dim for place, dim in enumerate(dims) if keepdims or place not in gone]
+    return Proposal(tuple(kept), lambda: getattr(op, name)(value.expr, gone, keepdims=keepdims), known)
 
 
 def strided_slice(scope: Scope, value: Value, rank: int) -> Proposal | None:
@@ -253,7 +249,7 @@ def pad(scope: Scope, value: Value, rank: int) -> Proposal | None:
     return Proposal(tuple(dims), lambda: op.nn.pad(value.expr, widths), value.known.including(0.0))
 
 
-_MAX, _MIN, _MEAN, _SUM = (_reducer(name) for name in ("max", "min", "mean", "sum"))
+_MAX, _MIN, _MEAN, _SUM = (partial(_reduced, name=name) for name in ("max", "min", "mean", "sum"))
 
 
 GROW: tuple[Ranker, ...] = (expand_dims, split_reshape, broadcast, stack, take, tile, gather_nd, index_tensor)

@@ -23,12 +23,12 @@ nn = relax.op.nn
 
 
 def _dip(least: float) -> Callable[[Bounds], Bounds]:
-    """Return functions between the identity and ``least`` below zero."""
+    """Bound functions between the identity and ``least`` below zero."""
     return lambda bounds: Bounds(max(least, min(bounds.lo, 0.0)), max(bounds.hi, 0.0) * 1.0625)
 
 
 def _selu(bounds: Bounds) -> Bounds:
-    """Return slopes of at most 1.7581 below zero, where it levels off at -1.7581, and of 1.0507 above."""
+    """Bound slopes of at most 1.7581 below zero, where it levels off at -1.7581, and of 1.0507 above."""
     return Bounds(max(-1.78125, min(bounds.lo, 0.0) * 1.78125), max(bounds.hi, 0.0) * 1.0625)
 
 
@@ -41,7 +41,7 @@ _HALVES = (*FLOATS, *BFLOAT)
 
 
 def _leaky(alpha: float) -> Callable[[Bounds], Bounds]:
-    """Return the identity above zero and ``alpha`` times it below."""
+    """Bound the identity above zero and ``alpha`` times it below."""
     return lambda bounds: bounds.maximum(Bounds(0, 0)).union(bounds.minimum(Bounds(0, 0)).scaled(alpha))
 
 
@@ -140,8 +140,7 @@ def draw_softmax(scope: Scope) -> Value | None:
 
 @ROWS.row("nn.log_softmax", bounds=intervals.log_softmax)
 def draw_log_softmax(scope: Scope) -> Value | None:
-    """Draw ``log_softmax`` along an axis: at most the width of the operand plus the logarithm of the extent below
-    zero."""
+    """Draw ``log_softmax`` along an axis: at most the operand's width plus the logarithm of the extent below zero."""
     operand = adapted(scope, dtypes=_HALVES, ranks=SOME_RANK, where=scope.nonempty)
     where = scope.axis(operand.rank)
     known, extent = operand.known, scope.most_elements([operand.shape[where]])
@@ -161,8 +160,7 @@ def draw_dropout(scope: Scope) -> Value | None:
 
 @ROWS.row("nn.pad", OperatorFamily.SHAPE, bounds=intervals.pad)
 def draw_pad(scope: Scope) -> Value | None:
-    """Draw ``pad`` by a constant (also by less than nothing), or by what lies inside: reflected, replicated,
-    wrapped."""
+    """Draw ``pad`` by a constant (by less than nothing, too), or reflected, replicated or wrapped."""
     mode = scope.pick(("constant", "constant", "reflect", "replicate", "circular"))
     where = None if mode == "constant" else scope.nonempty
     operand = adapted(scope, dtypes=ANY, ranks=(*SOME_RANK, 0), where=where)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -80,85 +81,72 @@ def _groups(scope: Scope, channels: int) -> int:
     return scope.pick((divisors[-1], *divisors))
 
 
-def _draw_conv(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
+def _draw_conv(scope: Scope, dimensions: int) -> Value | None:
     spatial = SPATIAL[dimensions]
-
-    def draw(scope: Scope) -> Value | None:
-        layout = layouts(dimensions, scope, False)
-        data = spatial_tensor(scope, layout.data, DTYPES, "" if scope.index(4) == 3 else "C")
-        sizes = sizes_of(layout.data, data)
-        channels = sizes["C"]
-        blocks = block(layout.data)
-        groups = _groups(scope, channels) if isinstance(channels, int) and not blocks else 1
-        # Of symbolic channels the kernel has as many.
-        inner = channels // groups if isinstance(channels, int) else channels
-        kernel: dict[str, Any] = {"O": groups * scope.integer(1, 3), "I": inner, "i": 4, "o": 4}
-        padding, strides, dilation = pads(scope, dimensions), [], []
-        for place, letter in enumerate(spatial):
-            extent = scope.least(sizes[letter]) + padding[place] + padding[place + dimensions]
-            window = scope.integer(1, min(3, extent))
-            wide = [d for d in (1, 2, 3) if (window - 1) * d + 1 <= extent] if window > 1 else [1, 2]
-            dilation.append(scope.pick((1, *wide)))
-            strides.append(scope.pick((1, 2, 1, 3)))
-            kernel[letter] = window
-        right, out = product_dtypes(scope, data.dtype)
-        weight = adapted(scope, dtypes=(right,), shape=arranged(layout.kernel, kernel), share=32)
-        terms = scope.most_elements([kernel["I"], *(kernel[letter] for letter in spatial)]) * max(blocks, 1)
-        if terms * scope.most_elements([*sizes.values(), kernel["O"]]) > MOST_WORK * 8:
-            return None
-        data, weight, known = product_sum(scope, data, weight, terms, out)
-        built = call(
-            data.expr, weight.expr, strides, padding, dilation, groups, layout.data, layout.kernel, layout.out,
-            out_dtype=out if out != data.dtype or right != data.dtype or scope.rarely() else None,
-        )  # fmt: skip
-        return scope.emit_rounded(built, known, out)
-
-    return draw
+    layout = layouts(dimensions, scope, False)
+    data = spatial_tensor(scope, layout.data, DTYPES, "" if scope.index(4) == 3 else "C")
+    sizes = sizes_of(layout.data, data)
+    channels = sizes["C"]
+    blocks = block(layout.data)
+    groups = _groups(scope, channels) if isinstance(channels, int) and not blocks else 1
+    # Of symbolic channels the kernel has as many.
+    inner = channels // groups if isinstance(channels, int) else channels
+    kernel: dict[str, Any] = {"O": groups * scope.integer(1, 3), "I": inner, "i": 4, "o": 4}
+    padding, strides, dilation = pads(scope, dimensions), [], []
+    for place, letter in enumerate(spatial):
+        extent = scope.least(sizes[letter]) + padding[place] + padding[place + dimensions]
+        window = scope.integer(1, min(3, extent))
+        wide = [d for d in (1, 2, 3) if (window - 1) * d + 1 <= extent] if window > 1 else [1, 2]
+        dilation.append(scope.pick((1, *wide)))
+        strides.append(scope.pick((1, 2, 1, 3)))
+        kernel[letter] = window
+    right, out = product_dtypes(scope, data.dtype)
+    weight = adapted(scope, dtypes=(right,), shape=arranged(layout.kernel, kernel), share=32)
+    terms = scope.most_elements([kernel["I"], *(kernel[letter] for letter in spatial)]) * max(blocks, 1)
+    if terms * scope.most_elements([*sizes.values(), kernel["O"]]) > MOST_WORK * 8:
+        return None
+    data, weight, known = product_sum(scope, data, weight, terms, out)
+    built = getattr(nn, f"conv{dimensions}d")(
+        data.expr, weight.expr, strides, padding, dilation, groups, layout.data, layout.kernel, layout.out,
+        out_dtype=out if out != data.dtype or right != data.dtype or scope.rarely() else None,
+    )  # fmt: skip
+    return scope.emit_rounded(built, known, out)
 
 
-def _draw_transposed(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
+def _draw_transposed(scope: Scope, dimensions: int) -> Value:
     spatial = SPATIAL[dimensions]
-
-    def draw(scope: Scope) -> Value | None:
-        layout = layouts(dimensions, scope, True)
-        if block(layout.data):
-            layout = Layout("NC" + spatial, "IO" + spatial)
-        data = spatial_tensor(scope, layout.data, DTYPES, "C")
-        sizes = sizes_of(layout.data, data)
-        channels = int(sizes["C"])
-        groups = _groups(scope, channels)
-        kernel: dict[str, Any] = {"I": channels, "O": scope.integer(1, 3)}
-        strides, dilation, extra = [], [], []
-        padding = [0] * (2 * dimensions)
-        for place, letter in enumerate(spatial):
-            kernel[letter] = window = scope.integer(1, 3)
-            strides.append(scope.pick((1, 2, 1, 3)))
-            dilation.append(scope.pick((1, 1, 2)))
-            extra.append(scope.index(strides[-1]) if scope.index(2) else 0)
-            # The padding stays below the window, and the result keeps at least one element.
-            reach = dilation[-1] * (window - 1)
-            room = (scope.least(sizes[letter]) - 1) * strides[-1] + reach + extra[-1]
-            near = scope.index(min(2, reach, room) + 1)
-            far = near if scope.index(2) else scope.index(min(2, reach, room) + 1)
-            padding[place], padding[place + dimensions] = near, min(far, room - near)
-        right, out = product_dtypes(scope, data.dtype)
-        weight = adapted(scope, dtypes=(right,), shape=arranged(layout.kernel, kernel), share=32)
-        terms = channels // groups
-        for letter in spatial:
-            terms *= kernel[letter]
-        data, weight, known = product_sum(scope, data, weight, terms, out)
-        built = call(
-            data.expr, weight.expr, strides, padding, extra, dilation, groups, layout.data, layout.kernel, layout.out,
-            out_dtype=out if out != data.dtype or right != data.dtype else None,
-        )  # fmt: skip
-        return scope.emit_rounded(built, known, out)
-
-    return draw
+    layout = layouts(dimensions, scope, True)
+    if block(layout.data):
+        layout = Layout("NC" + spatial, "IO" + spatial)
+    data = spatial_tensor(scope, layout.data, DTYPES, "C")
+    sizes = sizes_of(layout.data, data)
+    channels = int(sizes["C"])
+    groups = _groups(scope, channels)
+    kernel: dict[str, Any] = {"I": channels, "O": scope.integer(1, 3)}
+    strides, dilation, extra = [], [], []
+    padding = [0] * (2 * dimensions)
+    for place, letter in enumerate(spatial):
+        kernel[letter] = window = scope.integer(1, 3)
+        strides.append(scope.pick((1, 2, 1, 3)))
+        dilation.append(scope.pick((1, 1, 2)))
+        extra.append(scope.index(strides[-1]) if scope.index(2) else 0)
+        # The padding stays below the window, and the result keeps at least one element.
+        reach = dilation[-1] * (window - 1)
+        room = (scope.least(sizes[letter]) - 1) * strides[-1] + reach + extra[-1]
+        near = scope.index(min(2, reach, room) + 1)
+        far = near if scope.index(2) else scope.index(min(2, reach, room) + 1)
+        padding[place], padding[place + dimensions] = near, min(far, room - near)
+    right, out = product_dtypes(scope, data.dtype)
+    weight = adapted(scope, dtypes=(right,), shape=arranged(layout.kernel, kernel), share=32)
+    terms = channels // groups * math.prod(kernel[letter] for letter in spatial)
+    data, weight, known = product_sum(scope, data, weight, terms, out)
+    built = getattr(nn, f"conv{dimensions}d_transpose")(
+        data.expr, weight.expr, strides, padding, extra, dilation, groups, layout.data, layout.kernel, layout.out,
+        out_dtype=out if out != data.dtype or right != data.dtype else None,
+    )  # fmt: skip
+    return scope.emit_rounded(built, known, out)
 
 
-ROWS.row("nn.conv1d", bounds=intervals.conv)(_draw_conv(1, nn.conv1d))
-ROWS.row("nn.conv2d", bounds=intervals.conv)(_draw_conv(2, nn.conv2d))
-ROWS.row("nn.conv3d", bounds=intervals.conv)(_draw_conv(3, nn.conv3d))
-ROWS.row("nn.conv1d_transpose", bounds=intervals.conv)(_draw_transposed(1, nn.conv1d_transpose))
-ROWS.row("nn.conv2d_transpose", bounds=intervals.conv)(_draw_transposed(2, nn.conv2d_transpose))
-ROWS.row("nn.conv3d_transpose", bounds=intervals.conv)(_draw_transposed(3, nn.conv3d_transpose))
+for _draw, _suffix in ((_draw_conv, ""), (_draw_transposed, "_transpose")):
+    for _dimensions in SPATIAL:
+        ROWS.row(f"nn.conv{_dimensions}d{_suffix}", bounds=intervals.conv)(partial(_draw, dimensions=_dimensions))

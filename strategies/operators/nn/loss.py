@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -89,42 +90,36 @@ def draw_nll_loss_backward(scope: Scope) -> Value | None:
     return scope.emit_rounded(call, Bounds(-16.0, 16.0), dtype)
 
 
-def _draw_identity(call: Callable[[Any], Any]) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        operand = adapted(scope, dtypes=ANY)
-        if not isinstance(operand.expr, relax.Var):  # a checkpoint takes no constant
-            operand = scope.emit(op.permute_dims(operand.expr, list(range(operand.rank))), operand.known)
-        return scope.emit(call(operand.expr), operand.known)
-
-    return draw
+def _draw_identity(scope: Scope, call: Callable[[Any], Any]) -> Value:
+    operand = adapted(scope, dtypes=ANY)
+    if not isinstance(operand.expr, relax.Var):  # a checkpoint takes no constant
+        operand = scope.emit(op.permute_dims(operand.expr, list(range(operand.rank))), operand.known)
+    return scope.emit(call(operand.expr), operand.known)
 
 
-def _draw_pool_backward(call: Callable[..., Any], average: bool) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        # The maximum of a window that holds ties has no one gradient, but every build picks the same one.
-        layout = "NHWC" if scope.index(4) == 3 else "NCHW"
-        data = spatial_tensor(scope, layout, FLOATS, "HW")
-        sizes = sizes_of(layout, data)
-        # "Dilation is not supported in TOPI pool_grad and is not legalized."
-        drawn = windows(scope, sizes, dilated=not scope.executable)
-        for place, letter in enumerate("HW"):
-            sizes[letter] = extent_of(
-                int(sizes[letter]), drawn.size[place], drawn.strides[place], drawn.dilation[place],
-                drawn.padding[place], drawn.padding[place + 2], drawn.ceil,
-            )  # fmt: skip
-        grad = adapted(scope, dtypes=(data.dtype,), shape=[sizes[letter] for letter in layout], bounds=UNIT)
-        include = average and scope.flip()
-        built = call(
-            grad.expr, data.expr, drawn.size, drawn.strides, drawn.padding, drawn.dilation, drawn.ceil, include, layout
-        )
-        size = 2.0 * drawn.size[0] * drawn.size[1]
-        return scope.emit_rounded(built, Bounds(-size, size), data.dtype)
-
-    return draw
+def _draw_pool_backward(scope: Scope, kind: str) -> Value:
+    # The maximum of a window that holds ties has no one gradient, but every build picks the same one.
+    layout = "NHWC" if scope.index(4) == 3 else "NCHW"
+    data = spatial_tensor(scope, layout, FLOATS, "HW")
+    sizes = sizes_of(layout, data)
+    # "Dilation is not supported in TOPI pool_grad and is not legalized."
+    drawn = windows(scope, sizes, dilated=not scope.executable)
+    for place, letter in enumerate("HW"):
+        sizes[letter] = extent_of(
+            int(sizes[letter]), drawn.size[place], drawn.strides[place], drawn.dilation[place],
+            drawn.padding[place], drawn.padding[place + 2], drawn.ceil,
+        )  # fmt: skip
+    grad = adapted(scope, dtypes=(data.dtype,), shape=[sizes[letter] for letter in layout], bounds=UNIT)
+    include = kind == "avg" and scope.flip()
+    built = getattr(op.grad, f"{kind}_pool2d_backward")(
+        grad.expr, data.expr, drawn.size, drawn.strides, drawn.padding, drawn.dilation, drawn.ceil, include, layout
+    )
+    size = 2.0 * drawn.size[0] * drawn.size[1]
+    return scope.emit_rounded(built, Bounds(-size, size), data.dtype)
 
 
-ROWS.row("grad.max_pool2d_backward")(_draw_pool_backward(op.grad.max_pool2d_backward, False))
-ROWS.row("grad.avg_pool2d_backward")(_draw_pool_backward(op.grad.avg_pool2d_backward, True))
+for _kind in ("max", "avg"):
+    ROWS.row(f"grad.{_kind}_pool2d_backward")(partial(_draw_pool_backward, kind=_kind))
 
 
 @ROWS.row("grad.take_backward")
@@ -149,6 +144,5 @@ def draw_take_backward(scope: Scope) -> Value | None:
     return scope.emit_rounded(call, Bounds(-2.0 * count, 2.0 * count), data.dtype)
 
 
-ROWS.row("grad.no_grad")(_draw_identity(op.grad.no_grad))
-ROWS.row("grad.start_checkpoint")(_draw_identity(op.grad.start_checkpoint))
-ROWS.row("grad.end_checkpoint")(_draw_identity(op.grad.end_checkpoint))
+for _name in ("no_grad", "start_checkpoint", "end_checkpoint"):
+    ROWS.row(f"grad.{_name}")(partial(_draw_identity, call=getattr(op.grad, _name)))

@@ -25,19 +25,18 @@ EPSILON = (1e-5, 1e-3, 0.0625, 1.0)
 
 
 def _dtypes(scope: Scope) -> tuple[str, ...]:
-    """Return layer, group and instance norm have no kernel for float64 ("only support float32 and float16 for now")."""
+    """Return dtypes of layer, group and instance norm: "only support float32 and float16 for now"."""
     return ("float32", "float16") if scope.executable else FLOATS
 
 
 def _normalized(scope: Scope, dims: Sequence[Any]) -> Bounds:
-    """Return a normalized element is at most the root of the count of elements in magnitude; times scale, plus
-    shift."""
+    """Bound a normalized element: by the root of the count of elements in magnitude, times scale, plus shift."""
     size = 2.0 * scope.most_elements(dims) ** 0.5 + 3.0
     return Bounds(-size, size)
 
 
 def _calm(scope: Scope, operand: Value) -> Value:
-    """Return squares are summed: keep operands small enough for float16."""
+    """Keep an operand whose squares are summed small enough for float16."""
     return scope.keep(operand, -16.0, 16.0)
 
 
@@ -57,8 +56,7 @@ def _named(scope: Scope, places: Sequence[int], rank: int) -> list[int]:
 
 @ROWS.row("nn.batch_norm")
 def draw_batch_norm(scope: Scope) -> Value | None:
-    """Draw ``batch_norm``: mostly for inference; the training form, whose inference decomposition differs by design,
-    rarely.
+    """Draw ``batch_norm``: mostly for inference, rarely for training, which decomposes otherwise by design.
 
     The result is projected from a triple; the others are the running mean and variance.
     """
@@ -122,8 +120,7 @@ def draw_rms_norm(scope: Scope) -> Value | None:
 
 
 def _channel_and_axes(scope: Scope, operand: Value) -> tuple[int, list[int]]:
-    """Return the axis of channels, the second mostly, and what is normalized over: the spatial axes mostly, or some
-    others."""
+    """Return the axis of channels, the second mostly, and what is normalized over: mostly the spatial axes."""
     channel = scope.index(operand.rank) if scope.index(4) == 3 else 1
     others = [place for place in range(operand.rank) if place != channel]
     if scope.index(3) < 2:

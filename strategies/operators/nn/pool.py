@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from tvm import relax
 
@@ -46,8 +45,7 @@ def pool_layout(scope: Scope, dimensions: int) -> str:
 def windows(scope: Scope, sizes: dict[str, Dim], dilated: bool = True, ceil: bool = True) -> Windows:
     """Draw windows over the spatial axes of a tensor.
 
-    No window lies in padding alone: its maximum would be the least number there is, and its average without padding a
-    division by zero.
+    No window lies in padding alone: its maximum would be the least number, its average a division by zero.
     """
     spatial = [letter for letter in sizes if letter in "DHW"]
     count = len(spatial)
@@ -69,55 +67,43 @@ def windows(scope: Scope, sizes: dict[str, Dim], dilated: bool = True, ceil: boo
     return Windows(size, strides, padding, dilation, up)
 
 
-def _draw_pool(dimensions: int, call: Callable[..., Any], average: bool) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        layout = pool_layout(scope, dimensions)
-        # There is no least boolean ("Cannot decide min_value").
-        dtypes = AVERAGED if average and scope.executable else NUMBERS
-        data = spatial_tensor(scope, layout, dtypes)
-        drawn = windows(scope, sizes_of(layout, data))
-        include = scope.flip()
-        # "TOPI does not support different input-output layouts".
-        out = (
-            f"NC{SPATIAL[dimensions]}"
-            if not scope.executable and len(layout) == dimensions + 2 and scope.rarely()
-            else None
-        )
-        built = call(
-            data.expr, drawn.size, drawn.strides, drawn.padding, drawn.dilation, drawn.ceil, include, layout, out
-        )
-        known = data.known
-        return scope.emit_rounded(built, known.including(0.0) if average else known, data.dtype, steps=32)
-
-    return draw
+def _draw_pool(scope: Scope, kind: str, dimensions: int) -> Value:
+    layout = pool_layout(scope, dimensions)
+    # There is no least boolean ("Cannot decide min_value").
+    dtypes = AVERAGED if kind == "avg" and scope.executable else NUMBERS
+    data = spatial_tensor(scope, layout, dtypes)
+    drawn = windows(scope, sizes_of(layout, data))
+    include = scope.flip()
+    # "TOPI does not support different input-output layouts".
+    other = not scope.executable and len(layout) == dimensions + 2 and scope.rarely()
+    built = getattr(nn, f"{kind}_pool{dimensions}d")(
+        data.expr, drawn.size, drawn.strides, drawn.padding, drawn.dilation, drawn.ceil, include, layout,
+        f"NC{SPATIAL[dimensions]}" if other else None,
+    )  # fmt: skip
+    known = data.known
+    return scope.emit_rounded(built, known.including(0.0) if kind == "avg" else known, data.dtype, steps=32)
 
 
-def _draw_adaptive(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
-    def draw(scope: Scope) -> Value | None:
-        layout = pool_layout(scope, dimensions)
-        data = spatial_tensor(scope, layout, FLOATS)
-        sizes = sizes_of(layout, data)
-        target: list[int] | None = [
-            scope.integer(1, 2 * scope.least(sizes[letter])) for letter in letters(layout) if letter in SPATIAL[3]
-        ]
-        # None keeps the extent. TVM defect: the one-dimensional legalization then fails ("Cannot convert from type
-        # ir.IntImm").
-        if scope.rarely() and (dimensions > 1 or not scope.executable):
-            target = None
-        known = data.known
-        return scope.emit_rounded(call(data.expr, target, layout), known, data.dtype)
-
-    return draw
+def _draw_adaptive(scope: Scope, dimensions: int) -> Value:
+    layout = pool_layout(scope, dimensions)
+    data = spatial_tensor(scope, layout, FLOATS)
+    sizes = sizes_of(layout, data)
+    target: list[int] | None = [
+        scope.integer(1, 2 * scope.least(sizes[letter])) for letter in letters(layout) if letter in SPATIAL[3]
+    ]
+    # None keeps the extent. TVM defect: the one-dimensional legalization then fails ("Cannot convert from type
+    # ir.IntImm").
+    if scope.rarely() and (dimensions > 1 or not scope.executable):
+        target = None
+    call = getattr(nn, f"adaptive_avg_pool{dimensions}d")(data.expr, target, layout)
+    return scope.emit_rounded(call, data.known, data.dtype)
 
 
-ROWS.row("nn.max_pool1d", bounds=intervals.max_pool)(_draw_pool(1, nn.max_pool1d, average=False))
-ROWS.row("nn.max_pool2d", bounds=intervals.max_pool)(_draw_pool(2, nn.max_pool2d, average=False))
-ROWS.row("nn.max_pool3d", bounds=intervals.max_pool)(_draw_pool(3, nn.max_pool3d, average=False))
-ROWS.row("nn.avg_pool1d", bounds=intervals.avg_pool)(_draw_pool(1, nn.avg_pool1d, average=True))
-ROWS.row("nn.avg_pool2d", bounds=intervals.avg_pool)(_draw_pool(2, nn.avg_pool2d, average=True))
-ROWS.row("nn.avg_pool3d", bounds=intervals.avg_pool)(_draw_pool(3, nn.avg_pool3d, average=True))
-ROWS.row("nn.adaptive_avg_pool1d")(_draw_adaptive(1, nn.adaptive_avg_pool1d))
-ROWS.row("nn.adaptive_avg_pool2d", bounds=lambda call: call[0].including(0.0))(
-    _draw_adaptive(2, nn.adaptive_avg_pool2d)
-)
-ROWS.row("nn.adaptive_avg_pool3d")(_draw_adaptive(3, nn.adaptive_avg_pool3d))
+for _kind, _rule in (("max", intervals.max_pool), ("avg", intervals.avg_pool)):
+    for _dimensions in SPATIAL:
+        _draw = partial(_draw_pool, kind=_kind, dimensions=_dimensions)
+        ROWS.row(f"nn.{_kind}_pool{_dimensions}d", bounds=_rule)(_draw)
+for _dimensions in SPATIAL:
+    ROWS.row(f"nn.adaptive_avg_pool{_dimensions}d", bounds=lambda call: call[0].including(0.0))(
+        partial(_draw_adaptive, dimensions=_dimensions)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -35,62 +35,58 @@ MODES = (
 ROUNDINGS = ("round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
 
-def _draw_resize(dimensions: int, call: Callable[..., Any]) -> Callable[[Scope], Value | None]:
+def _draw_resize(scope: Scope, dimensions: int) -> Value | None:
     letters = SPATIAL[dimensions]
     layouts = (f"NC{letters}", f"NC{letters}", f"N{letters}C", "NCHW2c" if dimensions == 2 else f"N{letters}C")
-
-    def draw(scope: Scope) -> Value | None:
-        layout = scope.pick(layouts)
-        method = scope.pick(METHODS)
-        mode = scope.pick(MODES)
-        # TVM defect: some kernels cannot scale a symbolic extent ("IntImm supports only int or uint or bool type").
-        whole = scope.index(3) == 2
-        known_extents = whole or mode in ("asymmetric", "align_corners", "tf_crop_and_resize")
-        dtypes = (*WHOLE, "bool") if whole and method == "nearest_neighbor" else WHOLE if whole else FLOATS
-        data = spatial_tensor(scope, layout, dtypes, letters if known_extents else "")
-        if data.dtype != "bool":
-            data = scope.keep(data, *((-1024.0, 1024.0) if is_float(data.dtype) else (-30, 30)))
-        # These divide by the new extent less 1; cropping also by the old one's.
-        least = 2 if mode in ("align_corners", "tf_crop_and_resize") else 1
-        size: Any = tuple(scope.integer(least, 6) for _ in range(dimensions))
-        if scope.rarely():
-            size = max(size)
-        rounding = scope.pick(ROUNDINGS) if method == "nearest_neighbor" else ""
-        if mode == "asymmetric" and method == "nearest_neighbor" and scope.index(2):
-            # A whole factor: the kernel divides integers then.
-            sizes = sizes_of(layout, data)
-            size = tuple(int(sizes[letter]) * scope.integer(1, 2) for letter in letters)
-        given: dict[str, Any] = {}
-        known = data.known
-        if method == "cubic":
-            # Weights that sum to 1 but may be negative: at most 2 in total magnitude a dimension.
-            size_of = known.magnitude * 2.0**dimensions
-            known = Bounds(-size_of, size_of)
-            given["cubic_alpha"] = scope.pick((-0.75, -0.5))
-        if mode == "tf_crop_and_resize":
-            corners = [scope.pick((0.0, 0.25, 0.0)) for _ in letters] + [scope.pick((1.0, 0.75)) for _ in letters]
-            given["roi"] = tuple(corners)
-            given["extrapolation_value"] = scope.pick((0.0, 1.0))
-            known = known.including(given["extrapolation_value"])
-        # TVM defect: the kernel ignores an output dtype.
-        if not scope.executable and scope.rarely():
-            given["out_dtype"] = "float32"
-        built = call(
-            data.expr, size, layout=layout, method=method, coordinate_transformation_mode=mode,
-            rounding_method=rounding, **given,
-        )  # fmt: skip
-        dtype = given.get("out_dtype", data.dtype)
-        if dtype == "bool":
-            return scope.emit(built, Bounds(0, 1, True))
-        if not is_float(dtype) and dtype.startswith("uint") and known.lo < 0:
-            return None  # a cubic curve falls below zero where no unsigned integer does
-        return scope.emit_rounded(built, known, dtype)
-
-    return draw
+    layout = scope.pick(layouts)
+    method = scope.pick(METHODS)
+    mode = scope.pick(MODES)
+    # TVM defect: some kernels cannot scale a symbolic extent ("IntImm supports only int or uint or bool type").
+    whole = scope.index(3) == 2
+    known_extents = whole or mode in ("asymmetric", "align_corners", "tf_crop_and_resize")
+    dtypes = (*WHOLE, "bool") if whole and method == "nearest_neighbor" else WHOLE if whole else FLOATS
+    data = spatial_tensor(scope, layout, dtypes, letters if known_extents else "")
+    if data.dtype != "bool":
+        data = scope.keep(data, *((-1024.0, 1024.0) if is_float(data.dtype) else (-30, 30)))
+    # These divide by the new extent less 1; cropping also by the old one's.
+    least = 2 if mode in ("align_corners", "tf_crop_and_resize") else 1
+    size: Any = tuple(scope.integer(least, 6) for _ in range(dimensions))
+    if scope.rarely():
+        size = max(size)
+    rounding = scope.pick(ROUNDINGS) if method == "nearest_neighbor" else ""
+    if mode == "asymmetric" and method == "nearest_neighbor" and scope.index(2):
+        # A whole factor: the kernel divides integers then.
+        sizes = sizes_of(layout, data)
+        size = tuple(int(sizes[letter]) * scope.integer(1, 2) for letter in letters)
+    given: dict[str, Any] = {}
+    known = data.known
+    if method == "cubic":
+        # Weights that sum to 1 but may be negative: at most 2 in total magnitude a dimension.
+        size_of = known.magnitude * 2.0**dimensions
+        known = Bounds(-size_of, size_of)
+        given["cubic_alpha"] = scope.pick((-0.75, -0.5))
+    if mode == "tf_crop_and_resize":
+        corners = [scope.pick((0.0, 0.25, 0.0)) for _ in letters] + [scope.pick((1.0, 0.75)) for _ in letters]
+        given["roi"] = tuple(corners)
+        given["extrapolation_value"] = scope.pick((0.0, 1.0))
+        known = known.including(given["extrapolation_value"])
+    # TVM defect: the kernel ignores an output dtype.
+    if not scope.executable and scope.rarely():
+        given["out_dtype"] = "float32"
+    built = getattr(image, f"resize{dimensions}d")(
+        data.expr, size, layout=layout, method=method, coordinate_transformation_mode=mode,
+        rounding_method=rounding, **given,
+    )  # fmt: skip
+    dtype = given.get("out_dtype", data.dtype)
+    if dtype == "bool":
+        return scope.emit(built, Bounds(0, 1, True))
+    if not is_float(dtype) and dtype.startswith("uint") and known.lo < 0:
+        return None  # a cubic curve falls below zero where no unsigned integer does
+    return scope.emit_rounded(built, known, dtype)
 
 
-ROWS.row("image.resize2d")(_draw_resize(2, image.resize2d))
-ROWS.row("image.resize3d")(_draw_resize(3, image.resize3d))
+for _dimensions in (2, 3):
+    ROWS.row(f"image.resize{_dimensions}d")(partial(_draw_resize, dimensions=_dimensions))
 
 
 @ROWS.row("image.grid_sample")

@@ -38,8 +38,7 @@ def arranged(layout: str, sizes: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def spatial_tensor(scope: Scope, layout: str, dtypes: tuple[str, ...], numbers: str = "") -> Value:
-    """Draw a tensor of a layout's rank, no extent 0, of moderate size; ``numbers`` are the letters that must be
-    static."""
+    """Draw a moderate tensor of a layout's rank, no extent 0; ``numbers`` are the letters that must be static."""
     places = [place for place, letter in enumerate(letters(layout)) if letter in numbers]
     size = block(layout)
 
@@ -61,8 +60,7 @@ def spatial_tensor(scope: Scope, layout: str, dtypes: tuple[str, ...], numbers: 
 
 
 def pads(scope: Scope, dimensions: int, most: int = 2) -> list[int]:
-    """Return padding of each side, first all of the near and then all of the far ones: none, the same, or each its
-    own."""
+    """Return padding, first of all near and then of all far sides: none, the same, or each its own."""
     way = scope.index(5)
     if way < 2:
         return [0] * (2 * dimensions)
