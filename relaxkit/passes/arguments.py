@@ -226,12 +226,7 @@ def names_in(expression: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class GradientRequest:
-    """Arguments of ``Gradient``.
-
-    Attributes:
-        parameters: Names of the parameters to differentiate by; ``None`` for all.
-        target: Which field of a returned tuple is the target.
-    """
+    """Arguments of ``Gradient``: parameters are ``None`` for all, ``target`` is the field of a returned tuple."""
 
     function: str
     parameters: tuple[str, ...] | None

@@ -118,12 +118,7 @@ TARGETS = frozenset({Circumstance.NO_TARGET, Circumstance.OTHER_TARGET})
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Circumstances that a pass's result may depend on.
-
-    Attributes:
-        on: Which.
-        source: What establishes that they are meant to matter.
-    """
+    """Circumstances that a pass's result may depend on, and what establishes that they are meant to matter."""
 
     on: frozenset[Circumstance]
     source: str
@@ -288,13 +283,7 @@ class Operators:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """The claim that no function of the module goes, or comes, or both.
-
-    Attributes:
-        source: What establishes that the pass claims it.
-        may_go: Whether functions may go.
-        may_come: Whether functions may come.
-    """
+    """The claim that no function of the module goes, or comes, or both, and what establishes it."""
 
     source: str
     may_go: bool = False
@@ -336,13 +325,7 @@ class NumericLimit:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Other promises of a pass, where its arguments match a pattern.
-
-    Attributes:
-        arguments: Regular expression that is searched in the text of the pass.
-        changes: Attributes of the contract that are others then.
-        source: What establishes that.
-    """
+    """Attributes of a contract that are others where a regular expression is found in the arguments, and why."""
 
     arguments: str
     changes: Mapping[str, Any]

@@ -1,5 +1,5 @@
 """Draw TIR kernels and the calls that use them.
 
-``table`` and ``written`` hold fixed kernels. ``drawn`` builds others of one to three ``stages`` out of scalar
+``table`` holds fixed kernels. ``drawn`` builds others of one to three ``stages`` out of scalar
 ``terms``, node by node (``builder``); ``in_place`` those that overwrite their operands. ``draw`` chooses among them.
 """

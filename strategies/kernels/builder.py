@@ -24,12 +24,7 @@ TRUE = tirx.IntImm("bool", 1)
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A dim seen from both sides.
-
-    Attributes:
-        inner: In the kernel's own symbols, or a number.
-        outer: In the caller's, or the same number.
-    """
+    """A dim from both sides: in the kernel's own symbols and in the caller's, or the same number."""
 
     inner: Dim
     outer: Dim

@@ -1,4 +1,4 @@
-"""Kernels: PrimFuncs through ``call_tir``, from TE and topi, written in TVMScript, and drawn."""
+"""Kernels: PrimFuncs through ``call_tir``, from TE and topi, written node by node, and drawn."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from strategies.kernels.stages import STAGES, Extents, elementwise
 from strategies.scope.bounds import Bounds, is_float
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
-from strategies.scope.values import Dim, Value, same_dim
+from strategies.scope.values import Value, stretches
 
 PREFIX = "drawn"
 DTYPES = ("float32", "float16", "float64", "int32", "int64", "int8", "uint8")
@@ -81,20 +81,12 @@ def _operands(scope: Scope, symbolic: bool) -> list[Value]:
     dims = tuple(first.shape)
     for _ in range(scope.index(3)):
         if scope.index(3) == 2:
-            known = [v for v in reversed(scope.tensors()) if v.dtype in dtypes and _spreads(v.dims, dims)]
+            known = [v for v in reversed(scope.tensors()) if v.dtype in dtypes and stretches(v.shape, dims)]
             known = [v for v in known if v.device is None]
             values.append(scope.pick(known) if known else first)
         else:
             values.append(scope.tensor(dtypes=dtypes, shape=dims))
     return values
-
-
-def _spreads(dims: Sequence[Dim] | None, over: Sequence[Dim]) -> bool:
-    """Say whether a shape can be broadcast to another."""
-    if dims is None or len(dims) > len(over):
-        return False
-    last = over[len(over) - len(dims) :]
-    return all((isinstance(a, int) and a == 1) or same_dim(a, b) for a, b in zip(dims, last, strict=True))
 
 
 def _number(scope: Scope) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tvm import te, tirx, topi
+from tvm import relax, te, tirx, topi
 
+from strategies.kernels.builder import BufferSource, KernelBuilder, KernelStage, Nest, Reads, ScalarTerm, axes
 from strategies.scope.bounds import Bounds
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
@@ -32,7 +33,7 @@ class Kernel:
         outputs: Shapes of the outputs from those of the operands.
         bounds: Bounds of the outputs from those of the operands.
         compute: The outputs as TE tensors, from TE placeholders; ``None`` for a written kernel.
-        written: Builds a kernel written in TVMScript from shapes and dtype.
+        written: Builds a kernel node by node, with symbolic buffers.
         in_place: Whether the first operand is overwritten (``call_tir_inplace``).
         several: Whether it has several outputs.
     """
@@ -42,7 +43,7 @@ class Kernel:
     outputs: Callable[..., list[Shape]]
     bounds: Callable[..., list[Bounds]]
     compute: Callable[..., Sequence[Any]] | None = None
-    written: Callable[[Shapes, str], Any] | None = None
+    written: Callable[[], Any] | None = None
     in_place: bool = False
     several: bool = False
 
@@ -58,7 +59,7 @@ class Kernel:
         """Return the PrimFunc for operand shapes (names stand for dims known at run time only)."""
         if self.compute is None:
             assert self.written is not None
-            return self.written(shapes, dtype)
+            return self.written()
         symbols: dict[str, Any] = {}
 
         def dim(part: int | str) -> Any:
@@ -131,13 +132,32 @@ def _two_stages(tensor: Any) -> list[Any]:
     return [te.compute(tensor.shape, lambda *i: stage(*i) * tirx.const(2, tensor.dtype), name="T_out")]
 
 
-def _written(name: str) -> Callable[[Shapes, str], Any]:
-    """Return a kernel of :mod:`strategies.kernels.written`, which is parsed when it is first drawn."""
+def _scaled(source: BufferSource, turned: bool, factor: int) -> KernelStage:
+    def element(variables: list[Any], _: list[Any], reads: Reads) -> ScalarTerm:
+        term = reads.load(source, variables[::-1] if turned else variables)
+        return replace(term, expr=term.expr * tirx.const(factor, "float32")) if factor != 1 else term
 
-    def build(shapes: Shapes, dtype: str) -> Any:
-        from strategies.kernels import written
+    return KernelStage(source.extents[::-1] if turned else source.extents, element)
 
-        return getattr(written, name)()
+
+def _written(*writes: tuple[bool, int], in_place: bool = False) -> Callable[[], Any]:
+    """Return a kernel of a float32 matrix of symbolic dims, which serves all shapes.
+
+    For each of ``writes`` it has a block: whether it writes the matrix transposed, and what it multiplies it by.
+    """
+
+    def build() -> Any:
+        kernel = KernelBuilder()
+        dims = [tirx.Var(name, "int64") for name in "nm"]
+        source = kernel.operand(Value(None, relax.TensorType(dims, "float32")))
+        for write in writes:
+            stage = _scaled(source, *write)
+            if in_place:
+                variables, reads = axes(source.extents), Reads()
+                kernel.store(source, stage.body(variables, [], reads), variables, (), reads, Nest())
+            else:
+                kernel.block(stage)
+        return kernel.finish({"tirx.noalias": True})
 
     return build
 
@@ -156,9 +176,9 @@ KERNELS: tuple[Kernel, ...] = (
            lambda s: [(s[1], s[0])], lambda a: [a], lambda a: [topi.transpose(a)]),
     Kernel("topi_matmul", _matrices, lambda a, b: [(a[0], b[1])], lambda a, b: [Bounds(-4096.0, 4096.0)],
            lambda a, b: [topi.matmul(a, b)]),
-    Kernel("written_double", _float_matrix, _same, lambda a: [a.scaled(2)], written=_written("double")),
+    Kernel("written_double", _float_matrix, _same, lambda a: [a.scaled(2)], written=_written((False, 2))),
     Kernel("transpose_and_double", _float_matrix, lambda s: [(s[1], s[0]), s], lambda a: [a, a.scaled(2)],
-           written=_written("transpose_and_double"), several=True),
-    Kernel("negate_in_place", _float_matrix, _same, lambda a: [-a], written=_written("negate_in_place"),
+           written=_written((True, 1), (False, 2)), several=True),
+    Kernel("negate_in_place", _float_matrix, _same, lambda a: [-a], written=_written((False, -1), in_place=True),
            in_place=True),
 )  # fmt: skip

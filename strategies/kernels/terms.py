@@ -40,13 +40,7 @@ class ScalarBinary:
 
 @dataclass(frozen=True, slots=True)
 class ScalarUnary:
-    """An operator of one operand.
-
-    Attributes:
-        apply: Makes the expression, from the operand and its dtype.
-        bounds: What it makes of the operand's bounds.
-        takes: Which dtypes it takes.
-    """
+    """An operator of one operand, with what it makes of its bounds; ``apply`` is given the dtype, too."""
 
     apply: Callable[[Any, str], Any]
     bounds: Callable[[Bounds], Bounds]

@@ -18,14 +18,7 @@ op = relax.op
 
 @dataclass(frozen=True, slots=True)
 class Filler:
-    """An operator that keeps the type of its operand.
-
-    Attributes:
-        call: Builds the call.
-        result: Bounds of the result from those of the operand.
-        most: Largest magnitude of the operand.
-        integers: Whether it takes integers too.
-    """
+    """An operator that keeps the type of its operand, whose magnitude is at most ``most``."""
 
     call: Callable[[Any], Any]
     result: Callable[[Bounds], Bounds]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -162,9 +163,14 @@ def same_dims(left: Sequence[Dim] | None, right: Sequence[Dim] | None) -> bool:
     return all(same_dim(a, b) for a, b in zip(left, right, strict=True))
 
 
+def stretches(dims: Sequence[Dim], over: Sequence[Dim]) -> bool:
+    """Say whether dims broadcast to others as they are."""
+    last = over[len(over) - len(dims) :]
+    return len(dims) <= len(over) and all(
+        (isinstance(dim, int) and dim == 1) or same_dim(dim, wide) for dim, wide in zip(dims, last, strict=True)
+    )
+
+
 def elements(value: Value) -> Dim:
     """Say how many elements a tensor has."""
-    count: Dim = 1
-    for dim in value.shape:
-        count = count * dim
-    return count
+    return math.prod(value.shape)

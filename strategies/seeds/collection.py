@@ -15,12 +15,7 @@ from strategies.seeds.file import Seed, SeedFileError, SeedStage, read
 
 @dataclass(frozen=True, slots=True)
 class SeedRef:
-    """A collection by place and content: what a campaign keeps of it.
-
-    Attributes:
-        directory: Where it lies, as an absolute path.
-        digest: Its content hash; the same draws from another content would give other modules.
-    """
+    """A collection by absolute path and content hash: the same draws from another content give other modules."""
 
     directory: str
     digest: str

@@ -44,13 +44,7 @@ OF_LOWERED = (Mutation.ALIAS, Mutation.TUPLE, Mutation.COPY)
 
 @dataclass(slots=True)
 class Mutated:
-    """A mutated seed.
-
-    Attributes:
-        module: The module.
-        applied: The mutations in it, in order.
-        undone: How many were tried and did not come out well formed.
-    """
+    """A mutated seed: its mutations, in order, and how many were tried and did not come out well formed."""
 
     module: Any
     applied: tuple[Mutation, ...] = ()

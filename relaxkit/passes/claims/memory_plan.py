@@ -35,12 +35,7 @@ RETURNING = frozenset({"vm.builtin.copy", "vm.builtin.reshape"})
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """A tensor that lies in a storage.
-
-    Attributes:
-        offset: Where it begins, in bytes.
-        shape: Its dims; ``None`` when the call does not say them.
-    """
+    """A tensor in a storage, ``offset`` bytes from its beginning; the call need not say its shape."""
 
     var: Any
     storage: Any
@@ -51,12 +46,7 @@ class Lent:
 
 @dataclass(slots=True)
 class Trace:
-    """Tensors in storages, and their uses, in a run along one way.
-
-    Attributes:
-        lent: All tensors in storages, in order.
-        used: For each of them the positions of the steps that may read or write it.
-    """
+    """Tensors in storages, in order, with the positions of the steps that may read or write each, along one way."""
 
     lent: list[Lent] = field(default_factory=list)
     used: list[list[int]] = field(default_factory=list)

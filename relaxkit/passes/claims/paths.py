@@ -19,11 +19,9 @@ MOST_BRANCHES = 6
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """One binding along a way, or (without variable) a value that is only looked at.
+    """One binding along a way; that of an ``If`` has the result of the branch that was taken.
 
-    Attributes:
-        var: What is bound: ``None`` for a condition, and for the result of the function, which is the last step.
-        value: The value. The variable of an ``If`` is bound to the result of the branch that was taken.
+    A condition has no variable, nor has the result of the function, which is the last step.
     """
 
     var: Any

@@ -10,22 +10,14 @@ from tvm import relax
 from strategies.operators.adapt.step import Proposal, Shaper, can_pad, index_constant, keeping, reshaped
 from strategies.scope.bounds import LOW_PRECISION, Bounds, dtype_bounds, is_float
 from strategies.scope.scope import Scope
-from strategies.scope.values import Dim, Value, same_dim, same_dims
+from strategies.scope.values import Dim, Value, same_dim, same_dims, stretches
 
 op = relax.op
 
 
-def _stretches(dims: Sequence[Dim], target: Sequence[Dim]) -> bool:
-    """Say whether dims broadcast to a target."""
-    tail = target[len(target) - len(dims) :]
-    return len(dims) <= len(target) and all(
-        (isinstance(dim, int) and dim == 1) or same_dim(dim, wanted) for dim, wanted in zip(dims, tail, strict=True)
-    )
-
-
 def broadcast_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Proposal | None:
     """Propose ``broadcast_to`` the target."""
-    if not _stretches(value.shape, target):
+    if not stretches(value.shape, target):
         return None
     return keeping(value, target, lambda: op.broadcast_to(value.expr, scope.shape_expr(target)))
 
@@ -180,7 +172,7 @@ def gather_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Proposal
 
 def collapse_into(scope: Scope, value: Value, target: tuple[Dim, ...]) -> Proposal | None:
     """Propose ``collapse_sum_to`` a shape that broadcasts to the value's."""
-    if value.dtype == "bool" or value.dtype in LOW_PRECISION or not _stretches(target, value.shape):
+    if value.dtype == "bool" or value.dtype in LOW_PRECISION or not stretches(target, value.shape):
         return None
     if any(scope.least(dim) < 1 for dim in value.shape):
         return None  # TVM writes no sum over no elements

@@ -21,13 +21,7 @@ MOST = 1024
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One operator, not emitted yet.
-
-    Attributes:
-        dims: Shape of its result.
-        build: Makes the call.
-        bounds: What the elements of the result lie in.
-    """
+    """One operator, not emitted yet: the shape and bounds of its result, and what makes the call."""
 
     dims: tuple[Dim, ...]
     build: Callable[[], Any]

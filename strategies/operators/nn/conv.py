@@ -30,13 +30,7 @@ MOST_WORK = 2**15
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layouts of a convolution.
-
-    Attributes:
-        data: Of the data.
-        kernel: Of the kernel.
-        out: Of the result, ``None`` for that of the data.
-    """
+    """The layouts of a convolution's data, kernel and result, ``None`` for that of the data."""
 
     data: str
     kernel: str
