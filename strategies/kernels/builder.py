@@ -193,7 +193,7 @@ class KernelBuilder:
 
     def store(
         self, target: BufferSource, term: ScalarTerm, axes: Sequence[Any], more: Sequence[Any], reads: Reads,
-        nest: Nest, reduction: BlockReduction | None = None,
+        nest: Nest, reduction: BlockReduction | None = None, turned: bool = False,
     ) -> None:  # fmt: skip
         """Add the block that writes a value to every element of a buffer.
 
@@ -205,10 +205,12 @@ class KernelBuilder:
             reads: What the value loads.
             nest: How the loops are written.
             reduction: How to reduce over ``more``.
+            turned: Whether the axes are those of the target in reverse.
         """
-        extents = [extent.inner for extent in target.extents]
+        order = -1 if turned else 1
+        extents = [extent.inner for extent in target.extents[::order]]
         kinds = [tirx.IterVar.DataPar] * len(axes)
-        where = list(axes)
+        where = list(axes)[::order]
         body, init = tirx.BufferStore(target.buffer, term.expr, where), None
         if reduction is not None:
             extents += [extent.inner for extent in reduction.extents]

@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm import relax, te, tirx, topi
 
-from strategies.kernels.builder import BufferSource, KernelBuilder, KernelStage, Nest, Reads, ScalarTerm, axes
+from strategies.kernels.builder import KernelBuilder, Nest, Reads, axes
 from strategies.scope.bounds import Bounds
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
@@ -132,14 +132,6 @@ def _two_stages(tensor: Any) -> list[Any]:
     return [te.compute(tensor.shape, lambda *i: stage(*i) * tirx.const(2, tensor.dtype), name="T_out")]
 
 
-def _scaled(source: BufferSource, turned: bool, factor: int) -> KernelStage:
-    def element(variables: list[Any], _: list[Any], reads: Reads) -> ScalarTerm:
-        term = reads.load(source, variables[::-1] if turned else variables)
-        return replace(term, expr=term.expr * tirx.const(factor, "float32")) if factor != 1 else term
-
-    return KernelStage(source.extents[::-1] if turned else source.extents, element)
-
-
 def _written(*writes: tuple[bool, int], in_place: bool = False) -> Callable[[], Any]:
     """Return a kernel of a float32 matrix of symbolic dims, which serves all shapes.
 
@@ -150,13 +142,14 @@ def _written(*writes: tuple[bool, int], in_place: bool = False) -> Callable[[], 
         kernel = KernelBuilder()
         dims = [tirx.Var(name, "int64") for name in "nm"]
         source = kernel.operand(Value(None, relax.TensorType(dims, "float32")))
-        for write in writes:
-            stage = _scaled(source, *write)
-            if in_place:
-                variables, reads = axes(source.extents), Reads()
-                kernel.store(source, stage.body(variables, [], reads), variables, (), reads, Nest())
-            else:
-                kernel.block(stage)
+        for turned, factor in writes:
+            variables, reads = axes(source.extents), Reads()
+            term = reads.load(source, variables)
+            if factor != 1:
+                term = replace(term, expr=term.expr * tirx.const(factor, "float32"))
+            extents = source.extents[::-1] if turned else source.extents
+            target = source if in_place else kernel.output(extents, source.bounds, source.dtype)
+            kernel.store(target, term, variables, (), reads, Nest(), turned=turned)
         return kernel.finish({"tirx.noalias": True})
 
     return build
