@@ -141,14 +141,14 @@ def _written(*writes: tuple[bool, int], in_place: bool = False) -> Callable[[], 
     def build() -> Any:
         kernel = KernelBuilder()
         dims = [tirx.Var(name, "int64") for name in "nm"]
-        source = kernel.operand(Value(None, relax.TensorType(dims, "float32")))
+        source = kernel.operand(Value(None, relax.TensorType(dims, "float32"), Bounds(-1.0, 1.0)))
         for turned, factor in writes:
             variables, reads = axes(source.extents), Reads()
             term = reads.load(source, variables)
             if factor != 1:
                 term = replace(term, expr=term.expr * tirx.const(factor, "float32"))
             extents = source.extents[::-1] if turned else source.extents
-            target = source if in_place else kernel.output(extents, source.bounds, source.dtype)
+            target = source if in_place else kernel.output(extents, source.bounds.scaled(factor), source.dtype)
             kernel.store(target, term, variables, (), reads, Nest(), turned=turned)
         return kernel.finish({"tirx.noalias": True})
 
