@@ -179,12 +179,6 @@ class Interpreter:
         taken = expression.true_branch if bool(np.asarray(condition)) else expression.false_branch
         return self._evaluate(taken, frame)
 
-    def _tuple(self, expression: relax.Expr, frame: _Activation) -> Any:
-        return tuple([self._evaluate(each, frame) for each in expression.fields])
-
-    def _item(self, expression: relax.Expr, frame: _Activation) -> Any:
-        return self._evaluate(expression.tuple_value, frame)[int(expression.index)]
-
     def _constant(self, expression: relax.Expr, _frame: _Activation) -> Any:
         value = expression.value
         if isinstance(value, tvm.DataType):
@@ -193,24 +187,9 @@ class Interpreter:
             raise Unsupported("constant that is no tensor")
         return self._argument(value.numpy())
 
-    def _shape(self, expression: relax.Expr, frame: _Activation) -> Any:
-        return ShapeValue(tuple([frame.dims.value(each) for each in expression.values]))
-
-    def _local_function(self, expression: relax.Expr, frame: _Activation) -> Any:
-        return Closure(expression, frame.values, frame.dims)
-
     def _global(self, expression: relax.Expr, _frame: _Activation) -> Any:
         function = self._functions.get(expression.name_hint)
         return Closure(function) if isinstance(function, relax.Function) else function
-
-    def _external(self, expression: relax.Expr, _frame: _Activation) -> Any:
-        return PackedFunction(str(expression.global_symbol))
-
-    def _text(self, expression: relax.Expr, _frame: _Activation) -> Any:
-        return str(expression.value)
-
-    def _number(self, expression: relax.Expr, frame: _Activation) -> Any:
-        return frame.dims.number(expression)
 
     def _call(self, expression: relax.Expr, frame: _Activation) -> Any:
         op = expression.op
@@ -248,20 +227,23 @@ class Interpreter:
 
 Handler = Callable[[Interpreter, Any, _Activation], Any]
 _HANDLERS: dict[type, Handler] = {
-    **{kind: Interpreter._number for kind in vars(tirx).values() if isinstance(kind, type) and kind is not tirx.Var},
+    **dict.fromkeys(
+        (kind for kind in vars(tirx).values() if isinstance(kind, type)),
+        lambda _, expression, frame: frame.dims.number(expression),
+    ),
     tirx.Var: Interpreter._variable,
     relax.Var: Interpreter._variable,
     relax.DataflowVar: Interpreter._variable,
     relax.GlobalVar: Interpreter._global,
     tvm.ir.GenericConst: Interpreter._constant,
-    tvm.ir.StringImm: Interpreter._text,
-    relax.ExternFunc: Interpreter._external,
+    tvm.ir.StringImm: lambda _, expression, _frame: str(expression.value),
+    relax.ExternFunc: lambda _, expression, _frame: PackedFunction(str(expression.global_symbol)),
     relax.SeqExpr: Interpreter._sequence,
     relax.If: Interpreter._if,
-    relax.Tuple: Interpreter._tuple,
-    relax.TupleGetItem: Interpreter._item,
-    relax.ShapeExpr: Interpreter._shape,
-    relax.Function: Interpreter._local_function,
+    relax.Tuple: lambda self, whole, frame: tuple([self._evaluate(each, frame) for each in whole.fields]),
+    relax.TupleGetItem: lambda self, item, frame: self._evaluate(item.tuple_value, frame)[int(item.index)],
+    relax.ShapeExpr: lambda _, shape, frame: ShapeValue(tuple([frame.dims.value(each) for each in shape.values])),
+    relax.Function: lambda _, function, frame: Closure(function, frame.values, frame.dims),
     relax.Call: Interpreter._call,
 }
 if hasattr(relax, "PrimValue"):  # TVM 0.25 wraps scalars

@@ -112,35 +112,32 @@ class Terms:
     def name(self, term: Term) -> str:
         """Name a term in words of the program: the operator, the parameter, the constant."""
         node = self[term]
-        label = node.label
-        match node.head:
-            case "op" | "external":
-                return str(label[0])
-            case "param":
-                return f"parameter {label[1]}"
-            case "item":
-                return f"element {label[0]} of {self.name(node.children[0])}"
-            case "const":
-                return f"a constant of {label[0]}{list(label[1])}"
-            case "size":
-                return f"dim {label} of {self.name(node.children[0])}"
-            case "dim":
-                return f"the dim {label[1]}"
-            case "kernel":
-                return "what a kernel writes"
-            case "effect":
-                return f"the effect of {self.name(node.children[-1])}"
-            case "start":
-                return "no effect"
-            case "text":
-                return repr(label[1]) if label[0] == "str" else f"the {label[0]} {label[1]}"
-            case "number":
-                return str(label)
-            case "apply":
-                return "a call of a recursive function"
-            case "after":
-                return f"the result of {self.name(self[node.children[0]].children[-1])}"
-        return {"if": "an If"}.get(node.head, f"a {node.head}")
+        label: Any = node.label
+        if node.head == "text":
+            return repr(label[1]) if label[0] == "str" else f"the {label[0]} {label[1]}"
+        if node.head == "const":
+            return f"a constant of {label[0]}{list(label[1])}"
+        if node.head == "after":
+            return f"the result of {self.name(self[node.children[0]].children[-1])}"
+        words = _NAMES.get(node.head, f"a {node.head}")
+        return words.format(label, of=self.name(node.children[-1]) if "{of}" in words else "")
+
+
+_NAMES = {
+    "op": "{0[0]}",
+    "external": "{0[0]}",
+    "param": "parameter {0[1]}",
+    "item": "element {0[0]} of {of}",
+    "size": "dim {0} of {of}",
+    "dim": "the dim {0[1]}",
+    "kernel": "what a kernel writes",
+    "effect": "the effect of {of}",
+    "start": "no effect",
+    "number": "{0}",
+    "apply": "a call of a recursive function",
+    "if": "an If",
+}
+"""Names of terms in words, by their head: over the label, and the name of the last operand."""
 
 
 def ordinal(number: int) -> str:

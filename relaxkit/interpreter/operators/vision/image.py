@@ -6,6 +6,7 @@ Coordinates, rounding and cubic weights are those of ONNX's ``Resize``, which ``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,45 +58,45 @@ def resize(request: Request) -> Any:
     return _delivered(request, result, exact)
 
 
+_COORDINATES: dict[str, Callable[[Floats, int, int], Floats]] = {
+    "half_pixel": lambda number, old, new: ((2 * number + 1) * old - new) / (2 * new),
+    "pytorch_half_pixel": lambda number, old, new: _COORDINATES["half_pixel"](number, old, new) * (new > 1),
+    "asymmetric": lambda number, old, new: number * old / new,
+    "tf_half_pixel_for_nn": lambda number, old, new: (2 * number + 1) * old / (2 * new),
+    "align_corners": lambda number, old, new: number * (old - 1) / max(new - 1, 1),
+}
+
+
 def coordinates(mode: str, old: int, new: int, corners: tuple[float, float]) -> Floats:
     """Return where the pixels of the new extent lie in the old one; quotients of integers, rounded once."""
     number = np.arange(new, dtype="float64")
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and new > 1):
-        return ((2 * number + 1) * old - new) / (2 * new)
-    if mode == "pytorch_half_pixel":
-        return np.zeros(new)
-    if mode == "asymmetric":
-        return number * old / new
-    if mode == "tf_half_pixel_for_nn":
-        return (2 * number + 1) * old / (2 * new)
-    if mode == "align_corners":
-        return number * (old - 1) / (new - 1) if new > 1 else np.zeros(new)
-    if mode == "tf_crop_and_resize":
-        start, end = corners
-        if new > 1:
-            return start * (old - 1) + number * (end - start) * (old - 1) / (new - 1)
-        return np.full(new, 0.5 * (start + end) * (old - 1))
-    raise Unsupported("coordinate transformation mode")
+    if mode in _COORDINATES:
+        return _COORDINATES[mode](number, old, new)
+    if mode != "tf_crop_and_resize":
+        raise Unsupported("coordinate transformation mode")
+    start, end = corners
+    if new > 1:
+        return start * (old - 1) + number * (end - start) * (old - 1) / (new - 1)
+    return np.full(new, 0.5 * (start + end) * (old - 1))
+
+
+_ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
+    "round": np.rint,
+    "round_prefer_floor": lambda source: np.ceil(source - 0.5),
+    "round_prefer_ceil": lambda source: np.floor(source + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
 
 
 def _nearest(source: Floats, rounding: str, mode: str) -> Integers:
     """Indices of the nearest pixels; without a rounding method corners are rounded and all else is floored."""
     rounding = rounding or ("round" if mode == "align_corners" else "floor")
-    if rounding == "round":
-        if np.any(source - np.floor(source) == 0.5):
-            raise Undefined("halves by a rounding method that does not say where they go")
-        rounded = np.rint(source)
-    elif rounding == "round_prefer_floor":
-        rounded = np.ceil(source - 0.5)
-    elif rounding == "round_prefer_ceil":
-        rounded = np.floor(source + 0.5)
-    elif rounding == "floor":
-        rounded = np.floor(source)
-    elif rounding == "ceil":
-        rounded = np.ceil(source)
-    else:
+    if rounding not in _ROUNDINGS:
         raise Unsupported("rounding method")
-    return rounded.astype("int64")
+    if rounding == "round" and np.any(source - np.floor(source) == 0.5):
+        raise Undefined("halves by a rounding method that does not say where they go")
+    return _ROUNDINGS[rounding](source).astype("int64")
 
 
 def cubic_weights(fraction: Floats, alpha: float) -> Floats:
