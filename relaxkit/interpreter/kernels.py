@@ -99,10 +99,6 @@ KERNELS = 1024
 """Loaded kernels that are found without computing the hash of their PrimFunc."""
 
 
-class _Refused(Exception):
-    """The PrimFunc cannot be compiled alone."""
-
-
 def run_kernel(
     machine: Any,
     function: Any,
@@ -123,7 +119,9 @@ def run_kernel(
         Unsupported: It cannot be compiled, or there is no JIT.
         Raised: It refuses its arguments.
     """
-    run = loaded(function)
+    if not isinstance(function, tirx.PrimFunc):
+        raise Unsupported("kernel that is no PrimFunc of the module")
+    run = _loaded(function)
     passed = [to_runtime(declared(machine, value, ty)) for value, ty in zip(arguments, types, strict=True)]
     new = [tvm.runtime.empty(*each) for each in outputs if not isinstance(each, int)]
     try:
@@ -135,18 +133,8 @@ def run_kernel(
     return [raised_precision(machine, tensor.numpy()) for tensor in tensors]
 
 
-def loaded(function: Any) -> Callable[..., None]:
-    """Return the callable of a PrimFunc; raises ``Unsupported``."""
-    if not isinstance(function, tirx.PrimFunc):
-        raise Unsupported("kernel that is no PrimFunc of the module")
-    try:
-        return _loaded(function)
-    except _Refused as error:
-        raise Unsupported("kernel that is not compiled alone") from error
-
-
 @functools.lru_cache(maxsize=KERNELS)
-def _loaded(function: Any) -> Callable[..., None]:
+def _loaded(function: tirx.PrimFunc) -> Callable[..., None]:
     """Functions are told apart by object: the cache keeps them alive, so that no other takes the place of one."""
     kernels = session().kernels
     try:
@@ -154,7 +142,7 @@ def _loaded(function: Any) -> Callable[..., None]:
         (module,) = kernels.modules({symbol: function})
         found: Callable[..., None] = module[symbol]
     except Exception as error:
-        raise _Refused from error
+        raise Unsupported("kernel that is not compiled alone") from error
     return found
 
 

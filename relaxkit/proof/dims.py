@@ -33,11 +33,11 @@ class DimTable:
     def number(self, expression: Any) -> Term:
         """Return the term of an integer expression over variables of this table."""
         if isinstance(expression, int):
-            return self._constant(expression)
+            return self._terms.make("number", expression)
         whole = str(expression.ty).startswith(("int", "uint"))
         simple = self._analyzer.canonical_simplify(expression) if whole else expression
         if isinstance(simple, tirx.IntImm) and str(simple.ty) == "int64":  # what dims are; others keep their type
-            return self._constant(int(simple.value))
+            return self._terms.make("number", int(simple.value))
         if simple in self._sources:
             return self._sources[simple]
         variables = frozenset(_variables(simple))
@@ -93,9 +93,6 @@ class DimTable:
         if missing:
             raise Open("a dim without a value")
         return tvm_ffi.structural_map(expression, (tirx.Var, values.__getitem__)) if values else expression
-
-    def _constant(self, value: int) -> Term:
-        return self._terms.make("number", value)
 
 
 def _variables(expression: Any) -> list[Any]:
