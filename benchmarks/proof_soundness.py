@@ -66,7 +66,7 @@ class Reference:
         import tvm
 
         from oracles.measure.original import Original
-        from relaxkit.passes.arguments import Given
+        from relaxkit.ir.domain import Given
 
         self._original = Original(module, str(tvm.ir.save_json(module)), 0, Given())  # of seed 0 are all variations
         built = self._original.program is not None

@@ -161,7 +161,7 @@ def _execution(module: Any) -> list[tuple[str, str]]:
 
     from fuzzer.worker.child import breadcrumb
     from oracles.measure.original import Original
-    from relaxkit.passes.arguments import Given
+    from relaxkit.ir.domain import Given
 
     def record(*stages: object) -> None:
         breadcrumb(" ".join(map(str, stages)))

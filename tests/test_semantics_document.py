@@ -14,7 +14,7 @@ from planted.generated import modules
 from corpus.case import load
 from oracles.measure.original import Original
 from oracles.semantics import wrong_call
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "semantics.md"
 MODULES = 150

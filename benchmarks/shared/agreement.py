@@ -17,8 +17,8 @@ from oracles.semantics.nearness import Unsure, expectation
 from oracles.semantics.replay import run_poisoned
 from oracles.semantics.search import first_fault
 from relaxkit.interpreter import Interpreter, Raised, Request, Undefined, Unsupported
+from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import name_in, public_functions
-from relaxkit.passes.arguments import Given
 
 
 class Agreement(enum.Enum):

@@ -16,9 +16,8 @@ from tvm import relax, tirx
 
 from oracles.measure.input_variations import MAX_DIM, Variation, generator, hard_values, hardened, varied_dim
 from relaxkit.ir.dims import DimEnvironment, UndefinedScalar, UnknownScalar
-from relaxkit.ir.domain import BOOLEANS, FLOATS, ORDINARY, domain_of
+from relaxkit.ir.domain import BOOLEANS, FLOATS, ORDINARY, Given, domain_of
 from relaxkit.ir.types import dims_in, dims_of
-from relaxkit.passes.arguments import Given
 
 MAX_ELEMENTS = 1 << 22
 NOTHING = Given()

@@ -18,8 +18,8 @@ from oracles.measure.comparison import compare
 from oracles.measure.input_variations import Variation
 from oracles.measure.inputs import Unmaterializable, materialize
 from relaxkit.interpreter import Interpreter, Precision, Raised, Undefined, Unsupported
+from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import name_in, public_functions
-from relaxkit.passes.arguments import Given
 from relaxkit.passes.contract import Stage, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.pass_ref import Step

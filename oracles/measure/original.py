@@ -24,9 +24,9 @@ from oracles.measure.inputs import Unmaterializable, materialize
 from oracles.measure.tolerance import RUNS, Measured, Unit
 from relaxkit.interpreter import Undefined
 from relaxkit.interpreter.registry import MISMATCH
+from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import public_functions, symbol_of
 from relaxkit.ir.types import floats_in
-from relaxkit.passes.arguments import Given
 from relaxkit.passes.claims.restructure import impure_closures_called_as_pure
 from relaxkit.runtime import (
     ExecMode,

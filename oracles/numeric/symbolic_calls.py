@@ -25,7 +25,7 @@ from oracles.calling.parameters import (
     dtypes_of,
 )
 from relaxkit.ir.functions import symbol_of
-from relaxkit.proof.program import SymbolicProgram
+from relaxkit.proof.evaluate import SymbolicProgram
 from relaxkit.proof.terms import Open
 from relaxkit.proof.values import Callback, TupleValue, Value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,17 @@ from relaxkit.ir.types import dims_of
 from relaxkit.runtime.values import ShapeValue
 
 
-class Dims:
-    """Values of the symbolic dims of one running function.
+class Activation:
+    """A running function: values of its variables, of which scalars may occur in dims, and of its symbolic dims.
 
     Args:
-        values: Values of its variables, of which scalars may occur in dims too.
-        outer: Dims of the function around it.
+        outer: The function around it, whose dims it sees.
     """
 
-    __slots__ = ("_bound", "_values")
+    __slots__ = ("_bound", "values")
 
-    def __init__(self, values: Mapping[Any, Any], outer: Dims | None = None) -> None:
-        self._values = values
+    def __init__(self, values: dict[Any, Any], outer: Activation | None = None) -> None:
+        self.values = values
         self._bound: dict[Any, int] = {} if outer is None else dict(outer._bound)
 
     def value(self, expression: relax.Expr) -> int:
@@ -47,7 +46,7 @@ class Dims:
         bound = self._bound.get(variable)
         if bound is not None:
             return bound
-        value = self._values.get(variable)
+        value = self.values.get(variable)
         if isinstance(value, (bool, int, float)):
             return value
         raise Unsupported("symbolic dim without a value")
@@ -60,7 +59,7 @@ class Dims:
         """
         spelled = [each for ty, value in pairs for each in self._spelled(ty, value, precision)]
         for dim, size in spelled:
-            if isinstance(dim, tirx.Var) and dim not in self._bound and dim not in self._values:
+            if isinstance(dim, tirx.Var) and dim not in self._bound and dim not in self.values:
                 self._bound[dim] = int(size)
         for dim, size in spelled:
             if (dim if type(dim) is int else self.value(dim)) != size:

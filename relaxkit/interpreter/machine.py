@@ -10,7 +10,7 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from relaxkit.interpreter.dims import Dims
+from relaxkit.interpreter.dims import Activation
 from relaxkit.interpreter.kernels import PackedFunction, call_packed, run_kernel
 from relaxkit.interpreter.registry import (
     MISMATCH,
@@ -38,24 +38,14 @@ class Closure:
     """A function value.
 
     Attributes:
-        dims: Values of the symbolic dims outside of it, or ``None`` for a function of the module.
+        around: The function around it, or ``None`` for a function of the module.
         bound: Arguments that ``make_closure`` bound; the call's own come first.
     """
 
     function: Any
     captured: Mapping[Any, Any] = field(default_factory=dict)
-    dims: Dims | None = None
+    around: Activation | None = None
     bound: tuple[Any, ...] = ()
-
-
-class _Activation:
-    """A running function: values of its variables and of its symbolic dims."""
-
-    __slots__ = ("dims", "values")
-
-    def __init__(self, values: dict[Any, Any], dims: Dims) -> None:
-        self.values = values
-        self.dims = dims
 
 
 class Interpreter:
@@ -130,9 +120,9 @@ class Interpreter:
             raise Unsupported("calls too deep")
         values = dict(closure.captured)
         values.update(zip(function.params, arguments, strict=True))
-        dims = Dims(values, closure.dims)
-        dims.match([(param.ty, values[param]) for param in function.params], self.precision)
-        result = self._evaluate(function.body, _Activation(values, dims))
+        frame = Activation(values, closure.around)
+        frame.match([(param.ty, values[param]) for param in function.params], self.precision)
+        result = self._evaluate(function.body, frame)
         self._depth -= 1
         return result
 
@@ -149,37 +139,37 @@ class Interpreter:
             return value
         raise Unsupported("argument of another kind")
 
-    def _evaluate(self, expression: relax.Expr, frame: _Activation) -> Any:
+    def _evaluate(self, expression: relax.Expr, frame: Activation) -> Any:
         handler = _HANDLERS.get(type(expression))
         if handler is None:
             raise Unsupported(f"expression {type(expression).__name__}")
         return handler(self, expression, frame)
 
-    def _variable(self, expression: relax.Expr, frame: _Activation) -> Any:
+    def _variable(self, expression: relax.Expr, frame: Activation) -> Any:
         try:
             value = frame.values[expression]
         except KeyError:
-            return frame.dims.number(expression)  # a symbolic dim, used as a number
+            return frame.number(expression)  # a symbolic dim, used as a number
         if value is OVERWRITTEN:
             raise Undefined("use of a tensor that was overwritten in place")
         return value
 
-    def _sequence(self, expression: relax.Expr, frame: _Activation) -> Any:
+    def _sequence(self, expression: relax.Expr, frame: Activation) -> Any:
         values = frame.values
         for block in expression.blocks:
             for binding in block.bindings:
                 value = self._evaluate(binding.value, frame)
                 if isinstance(binding, relax.MatchCast):
-                    frame.dims.match([(binding.ty, value)], self.precision)
+                    frame.match([(binding.ty, value)], self.precision)
                 values[binding.var] = value
         return self._evaluate(expression.body, frame)
 
-    def _if(self, expression: relax.Expr, frame: _Activation) -> Any:
+    def _if(self, expression: relax.Expr, frame: Activation) -> Any:
         condition = self._evaluate(expression.cond, frame)
         taken = expression.true_branch if bool(np.asarray(condition)) else expression.false_branch
         return self._evaluate(taken, frame)
 
-    def _constant(self, expression: relax.Expr, _frame: _Activation) -> Any:
+    def _constant(self, expression: relax.Expr, _frame: Activation) -> Any:
         value = expression.value
         if isinstance(value, tvm.DataType):
             return str(value)
@@ -187,18 +177,18 @@ class Interpreter:
             raise Unsupported("constant that is no tensor")
         return self._argument(value.numpy())
 
-    def _global(self, expression: relax.Expr, _frame: _Activation) -> Any:
+    def _global(self, expression: relax.Expr, _frame: Activation) -> Any:
         function = self._functions.get(expression.name_hint)
         return Closure(function) if isinstance(function, relax.Function) else function
 
-    def _call(self, expression: relax.Expr, frame: _Activation) -> Any:
+    def _call(self, expression: relax.Expr, frame: Activation) -> Any:
         op = expression.op
         if isinstance(op, tvm.ir.Op):
             compute = implementation(op.name)
             if compute is None:
                 raise Unsupported(f"operator {op.name}")
             arguments = [self._evaluate(each, frame) for each in expression.args]
-            request = Request(op.name, arguments, expression, self.precision, frame.dims.value, self, frame.values)
+            request = Request(op.name, arguments, expression, self.precision, frame.value, self, frame.values)
             try:
                 result = compute(request)
             except (ValueError, IndexError) as error:
@@ -225,11 +215,11 @@ class Interpreter:
         return ()
 
 
-Handler = Callable[[Interpreter, Any, _Activation], Any]
+Handler = Callable[[Interpreter, Any, Activation], Any]
 _HANDLERS: dict[type, Handler] = {
     **dict.fromkeys(
         (kind for kind in vars(tirx).values() if isinstance(kind, type)),
-        lambda _, expression, frame: frame.dims.number(expression),
+        lambda _, expression, frame: frame.number(expression),
     ),
     tirx.Var: Interpreter._variable,
     relax.Var: Interpreter._variable,
@@ -242,11 +232,11 @@ _HANDLERS: dict[type, Handler] = {
     relax.If: Interpreter._if,
     relax.Tuple: lambda self, whole, frame: tuple([self._evaluate(each, frame) for each in whole.fields]),
     relax.TupleGetItem: lambda self, item, frame: self._evaluate(item.tuple_value, frame)[int(item.index)],
-    relax.ShapeExpr: lambda _, shape, frame: ShapeValue(tuple([frame.dims.value(each) for each in shape.values])),
-    relax.Function: lambda _, function, frame: Closure(function, frame.values, frame.dims),
+    relax.ShapeExpr: lambda _, shape, frame: ShapeValue(tuple([frame.value(each) for each in shape.values])),
+    relax.Function: lambda _, function, frame: Closure(function, frame.values, frame),
     relax.Call: Interpreter._call,
 }
 if hasattr(relax, "PrimValue"):  # TVM 0.25 wraps scalars
-    _HANDLERS[relax.PrimValue] = lambda _self, expression, frame: frame.dims.number(expression.value)
+    _HANDLERS[relax.PrimValue] = lambda _self, expression, frame: frame.number(expression.value)
 if hasattr(relax, "DataTypeImm"):  # TVM before 0.27 has dtypes as expressions of their own
     _HANDLERS[relax.DataTypeImm] = lambda _self, expression, _frame: str(expression.value)

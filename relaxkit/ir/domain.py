@@ -7,7 +7,11 @@ lie in :data:`DIMS`, one value a variable and run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +52,17 @@ _BY_PREFIX = {
 def domain_of(dtype: str) -> Domain | None:
     """Return the domain of a dtype of TVM; ``None`` for one that has none (handles)."""
     return next((domain for prefix, domain in _BY_PREFIX.items() if dtype.startswith(prefix)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Inputs that are fixed: dims by name, arrays by function and parameter."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[tuple[str, str], np.ndarray[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for equal givens, and hashable."""
+        arrays = [(*name, str(array.dtype), array.shape, array.tobytes()) for name, array in self.values.items()]
+        return (*sorted(self.dims.items()), *sorted(arrays))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import tvm
 from tvm import relax, tirx
 
+from relaxkit.ir.domain import Given
 from relaxkit.passes.pass_ref import namespace
 
 CONFIGURED = "configured"
@@ -20,20 +21,6 @@ CONFIGURED = "configured"
 
 class NotLiteral(ValueError):
     """An argument of a pass is not what the text of its reference can tell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Inputs that are fixed: dims by name, arrays by function and parameter."""
-
-    dims: Mapping[str, int] = field(default_factory=dict)
-    values: Mapping[tuple[str, str], np.ndarray[Any, Any]] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Equal for equal givens, and hashable."""
-        arrays = [(*name, str(array.dtype), array.shape, array.tobytes()) for name, array in self.values.items()]
-        return (*sorted(self.dims.items()), *sorted(arrays))
 
 
 def given_of(passes: Sequence[tuple[str, str]]) -> Given:

@@ -14,7 +14,7 @@ from tvm import relax
 
 from relaxkit.ir.law import Called, Law, On
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.program import SymbolicProgram
+from relaxkit.proof.evaluate import SymbolicProgram
 from relaxkit.proof.terms import Term, Terms
 from relaxkit.proof.values import Closure
 

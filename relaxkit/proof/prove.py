@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import tvm
 
+from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import has_attribute, is_public, relax_functions
 from relaxkit.ir.law import Law
 from relaxkit.ir.retype import fields_of
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.equality import Equality
+from relaxkit.proof.evaluate import Caller, SymbolicProgram
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
-from relaxkit.proof.program import Caller, Fixed, SymbolicProgram
 from relaxkit.proof.terms import Open, Term, Terms
 from relaxkit.text_enum import TextEnum
 
@@ -57,7 +58,7 @@ def prove(
     before: tvm.IRModule,
     after: tvm.IRModule,
     caller: Caller | None = None,
-    fixed: Fixed | None = None,
+    fixed: Given | None = None,
     laws: Sequence[Law] = (),
 ) -> Proof:
     """Compare every public function of ``before`` with that of the same name in ``after``, for all inputs.
@@ -109,7 +110,7 @@ def _compared(
     after: tvm.IRModule,
     name: str,
     caller: Caller | None,
-    fixed: Fixed | None,
+    fixed: Given | None,
     laws: Sequence[Law] | None,
 ) -> Proof:
     """Compare a function by laws, or as it is legalized; what is learned of one holds while that one runs."""

@@ -13,8 +13,8 @@ from tvm import relax
 
 from oracles.measure.original import Original
 from oracles.measure.tolerance import EPSILON, Measured, unit_of
+from relaxkit.ir.domain import Given
 from relaxkit.ir.summary import summary_of
-from relaxkit.passes.arguments import Given
 from relaxkit.passes.contract import NumericPromise
 from relaxkit.runtime import session
 from relaxkit.runtime.compile.split_operators import with_split_operators

@@ -10,7 +10,7 @@ from tvm import relax, tirx
 
 from oracles.measure.inputs import Unmaterializable, materialize
 from oracles.measure.original import copied
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 
 DTYPES = ("float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool")
 

@@ -14,7 +14,7 @@ from oracles.core.verdict import Agreement, Evidence, Outcome
 from oracles.measure.interpret import Interpreted, compare_interpreted, interpretable
 from oracles.numeric import oracle as numeric
 from oracles.numeric.compare_programs import NOT_DEFINED, Finding
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef, Step
 from relaxkit.proof import Proof, Result

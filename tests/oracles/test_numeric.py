@@ -18,7 +18,7 @@ from oracles.judge import judge
 from oracles.measure.input_variations import Variation
 from oracles.measure.input_variations import drawn as drawn_variations
 from oracles.measure.inputs import materialize
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import Contract, EvidenceClass, Idempotence, NumericPromise, OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef
 

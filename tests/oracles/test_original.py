@@ -6,7 +6,7 @@ import tvm
 from tvm import relax
 
 from oracles.measure.original import DRAWN_ANEW, Original
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 
 
 def test_a_lifted_index_is_not_drawn_out_of_range() -> None:

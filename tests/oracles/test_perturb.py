@@ -9,7 +9,7 @@ from tvm.script import relax as R
 
 from oracles.measure.original import Original
 from oracles.measure.tolerance import unit_of
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import NumericPromise
 
 

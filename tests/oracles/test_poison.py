@@ -8,7 +8,7 @@ import tvm
 from tvm import relax, tirx
 
 from oracles.measure.original import Original
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.runtime import session
 from relaxkit.runtime.poison import PATTERNS, poisoned
 

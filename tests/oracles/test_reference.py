@@ -18,7 +18,7 @@ from oracles.measure.comparison import compare
 from oracles.measure.float64 import Settled, float64_run, settle
 from oracles.measure.original import Original
 from oracles.measure.tolerance import EPSILON, Measured, Unit
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, OracleName
 from relaxkit.passes.pass_ref import GivenPass
 from relaxkit.runtime.perturb import smallest_subnormal

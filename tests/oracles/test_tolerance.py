@@ -14,7 +14,7 @@ from tvm import relax
 from oracles.measure.comparison import compare
 from oracles.measure.original import Original
 from oracles.measure.tolerance import EPSILON, SMALLEST_NORMAL, unit_of
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import (
     NumericPromise,
 )

@@ -9,7 +9,7 @@ from tvm import relax, tirx
 
 from oracles.measure.input_variations import ASKED, SHARES, SPECIAL, Variation, drawn, hard_values
 from oracles.measure.inputs import materialize
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 
 FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 

@@ -16,7 +16,7 @@ from oracles import Subject, judge
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Outcome, Verdict
 from oracles.measure.original import Original, unreported
 from oracles.semantics import WrongCall, wrong_call
-from relaxkit.passes.arguments import Given
+from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 

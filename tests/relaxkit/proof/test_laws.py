@@ -28,7 +28,7 @@ from relaxkit.proof import Result, prove
 from relaxkit.proof import equality as equality_module
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.equality import Equality, function_of
-from relaxkit.proof.program import SymbolicProgram
+from relaxkit.proof.evaluate import SymbolicProgram
 from relaxkit.proof.terms import Terms
 
 LAWS = {law.name: law for contract in CONTRACTS.values() for law in contract.laws}
