@@ -128,13 +128,8 @@ class _Mailbox:
 
 def _check(extra: list[Any], expected: tuple[int, ...]) -> None:
     """Raise ``RuntimeError`` unless a callback got the arguments that the caller meant for it."""
-    if [_number(value) for value in extra] != list(expected):
+    if [int(value[0] if isinstance(value, tvm.runtime.ShapeTuple) else value) for value in extra] != list(expected):
         raise RuntimeError("a callback gets other extra arguments than the caller passed")
-
-
-def _number(value: Any) -> int:
-    """Return the number of a token."""
-    return int(value[0]) if isinstance(value, tvm.runtime.ShapeTuple) else int(value)
 
 
 _mailbox = _Mailbox()

@@ -263,16 +263,13 @@ class Original:
         self.stage(Phase.INTERPRET, symbol)
         return refusal(self.module, self._names[symbol], arguments)
 
-    def _is_defined(self, symbol: str, arguments: tuple[Any, ...]) -> bool:
-        """Say whether arguments are as good as those that modules are drawn for: a lifted index may be out of range."""
-        return symbol not in self._anew or not self._refused(symbol, arguments)
-
     def fits(self, entry: Entry) -> bool:
         """Say whether operands fit where types with symbols cannot say so; the minimizer's modules may read beyond."""
         return self._refused(entry.symbol, entry.arguments) != MISMATCH
 
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
-        if not self._is_defined(symbol, arguments):
+        # They must be as good as those that modules are drawn for: a lifted index may be out of range.
+        if symbol in self._anew and self._refused(symbol, arguments):
             return Entry(symbol, num_input, arguments, problem=DRAWN_ANEW)
         self.stage(Phase.RUN_ORIGINAL, symbol)
         before = copied(arguments)

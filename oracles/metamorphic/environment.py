@@ -53,15 +53,13 @@ def _agrees(subject: Subject) -> bool:
         step = subject.plan.steps[index]
         subject.stage(OracleName.ENVIRONMENT, step.ref.name)
         how = circumstance(subject.input_seed, step.ref, step.contract)
-        again = _run(subject, index, how, subject.built(index), module, wrap=_sequential)
+        again = _run(
+            subject, index, how, subject.built(index), module, wrap=lambda each: tvm.transform.Sequential([each])
+        )
         if not agree(direct, again):
             return False
         module = again.module
     return module is not None
-
-
-def _sequential(built: tvm.ir.transform.Pass) -> tvm.ir.transform.Pass:
-    return tvm.transform.Sequential([built])
 
 
 def reruns(subject: Subject) -> Iterator[Rerun]:

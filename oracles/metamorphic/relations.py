@@ -72,14 +72,10 @@ def _grouped(subject: Subject) -> Iterator[Rerun]:
             (subject.grouped(count), subject.chain[min(count, len(subject.chain)) - 1])
             for count in range(1, len(steps) + 1)
         )
-        found = first_step(not _same_module(*pair) for pair in pairs)
+        found = first_step(left.error or right.error or not equal(left.module, right.module) for left, right in pairs)
         return subject.judged if found is None else steps[found[0]].ref.name
 
     yield Rerun(direct, grouped, blame=shortest_prefix)
-
-
-def _same_module(left: Result, right: Result) -> bool:
-    return left.error is None and right.error is None and equal(left.module, right.module)
 
 
 def same_error(left: Evidence, right: Evidence) -> bool:
@@ -157,10 +153,6 @@ def _unmet_again(subject: Subject) -> str:
     return reason and f"second run: {reason}"
 
 
-def _incomparable(subject: Subject, run: Rerun) -> str:
-    return subject.incomparable
-
-
 def _made_of_passes(subject: Subject) -> bool:
     return subject.is_pipeline or subject.contract.composed
 
@@ -194,7 +186,9 @@ _SEQUENTIAL = Relation(
     _grouped,
     {
         Disagreement.RAISED: EvidenceTemplate(*_CALLS, (_modified_by_step,)),
-        Disagreement.UNEQUAL: EvidenceTemplate(*_BY_SEQUENTIAL, (_incomparable, _modified_by_step)),
+        Disagreement.UNEQUAL: EvidenceTemplate(
+            *_BY_SEQUENTIAL, (lambda subject, _: subject.incomparable, _modified_by_step)
+        ),
     },
 )
 _SAFE = "a well-formed module from a second run on a well-formed module"
@@ -206,7 +200,7 @@ _IDEMPOTENCE = Relation(
         Disagreement.RAISED: EvidenceTemplate("{error}", "a safe second run", "an error", (_refused_again,)),
         Disagreement.ILL_FORMED: EvidenceTemplate("{error}", _SAFE, "{run.diff}", (_by_design,)),
         Disagreement.UNEQUAL: EvidenceTemplate(
-            "{run.parts}", "no change after {run.how}", "{run.diff}", (_incomparable,)
+            "{run.parts}", "no change after {run.how}", "{run.diff}", (lambda subject, _: subject.incomparable,)
         ),
     },
 )

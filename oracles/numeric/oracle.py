@@ -52,7 +52,9 @@ def judge_numeric(subject: Subject) -> Verdict:
     """
     said = _compared(subject)
     decided = said.evidence is not None and said.evidence.kind not in _PERHAPS_OF_THE_ORIGINAL
-    if decided or not _legalizes(subject) or said.reason in _SAYS_NOTHING_OF_LEGALIZATION:
+    # Where operators are lowered, their lowering is judged, which is the same for all passes.
+    lowers = any_has((step.contract for step in subject.plan.steps), Trait.LOWERS_OPERATORS)
+    if decided or not lowers or said.reason in _SAYS_NOTHING_OF_LEGALIZATION:
         return said
     found = undocumented(subject)
     return said if found is None else Verdict(OracleName.NUMERIC, Outcome.FAIL, found.culprit, evidence=found.evidence)
@@ -104,11 +106,6 @@ def _compared(subject: Subject) -> Verdict:
         return _skip(subject, str(undecided))
     except NotLiteral:
         return _skip(subject, "inputs are bound by something else than literals")
-
-
-def _legalizes(subject: Subject) -> bool:
-    """Say whether the subject is one on which the lowering of operators is judged; it is the same for all passes."""
-    return any_has((step.contract for step in subject.plan.steps), Trait.LOWERS_OPERATORS)
 
 
 def undocumented(subject: Subject) -> WrongCall | None:

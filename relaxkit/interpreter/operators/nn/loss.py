@@ -26,7 +26,7 @@ def nll_loss(request: Request) -> Any:
     """``-weight[target] * predictions[target]``; its mean is by the sum of weights (as PyTorch and ONNX define it)."""
     predictions = request.wide(0)
     picked = pick(request, predictions, 1)
-    scores = np.take_along_axis(_classes_second(predictions), picked.index[:, None], axis=1)[:, 0]
+    scores = np.take_along_axis(np.atleast_2d(predictions), picked.index[:, None], axis=1)[:, 0]
     losses = np.where(picked.counts, -scores * picked.weight, 0)
     losses = losses.reshape(np.shape(request.args[1]))
     reduction = str(request.attr("reduction"))
@@ -67,7 +67,3 @@ def pick(request: Request, predictions: Array, first: int) -> Picked:
     weighted = len(request.args) > first + 1
     weights = request.wide(first + 1) if weighted else np.ones(classes, predictions.dtype)
     return Picked(index, counts, np.where(counts, weights[index] if index.size else 0, 0).astype(weights.dtype))
-
-
-def _classes_second(predictions: Array) -> Array:
-    return predictions[None] if predictions.ndim == 1 else predictions

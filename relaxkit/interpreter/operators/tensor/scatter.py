@@ -52,7 +52,7 @@ def scattered(request: Request, data: Array, places: tuple[Any, ...], updates: A
         flat[numbers] = (flat[numbers] + updates) / 2
     elif way not in _REDUCTIONS:
         raise Unsupported("reduction of a scatter")
-    elif way in ("max", "min") and flat.dtype.kind == "f" and _mixed(flat[numbers], updates):
+    elif way in ("max", "min") and np.any(np.isnan(flat[numbers]) != np.isnan(updates)):
         raise Undefined("extreme of a number and NaN")
     elif repeated:
         combine: Any = _REDUCTIONS[way]
@@ -60,11 +60,6 @@ def scattered(request: Request, data: Array, places: tuple[Any, ...], updates: A
     else:
         flat[numbers] = _REDUCTIONS[way](flat[numbers], updates)
     return np.asarray(finished(request, request.cast(flat).reshape(data.shape)))
-
-
-def _mixed(left: Array, right: Array) -> bool:
-    """Say whether one of two elements is NaN and the other is not."""
-    return bool(np.any(np.isnan(left) != np.isnan(right)))
 
 
 def _same(left: Array, right: Array) -> Array:

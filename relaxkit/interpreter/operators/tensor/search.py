@@ -9,6 +9,8 @@ import numpy as np
 from relaxkit.interpreter.operands import comparable, stable_order
 from relaxkit.interpreter.registry import Array, Request, Undefined, meanings, numpy_dtype, semantics
 
+_EXACTNESS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}
+
 
 @semantics("argmax", "argmin")
 def argextreme(request: Request) -> Any:
@@ -71,15 +73,11 @@ def multinomial_from_uniform(request: Request) -> Any:
     borders = np.cumsum(probabilities.astype("float64"), axis=1)[rows]
     rounded = np.cumsum(probabilities.astype(request.declared(0)), axis=1)[rows]
     points = samples.astype("float64").reshape(-1, 1)
-    near = np.abs(borders - points) < _exactness(request) * probabilities.shape[1]
+    near = np.abs(borders - points) < _EXACTNESS.get(request.declared(0), 2.0**-7) * probabilities.shape[1]
     request.undefined(near & (rounded != borders).any(axis=1, keepdims=True), "sample at a border")
     category = (borders <= points).sum(axis=1, keepdims=True)
     request.undefined(category >= probabilities.shape[1], "sample beyond all categories")
     return category.astype(numpy_dtype(str(request.attr("dtype"))))
-
-
-def _exactness(request: Request) -> float:
-    return {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10}.get(request.declared(0), 2.0**-7)
 
 
 # Sorts and selections (``tvm/relax/op/sorting.py``), buckets.
