@@ -13,6 +13,8 @@ from relaxkit.ir.functions import is_public, relax_functions, symbol_of
 from relaxkit.ir.walk import operands_of
 from relaxkit.passes.arguments import GradientRequest, gradient_request
 
+_FIRST_CLOSED = {"relax.nn.nll_loss": 1, "relax.full": 1, "relax.full_like": 1}
+"""Index of the first operand without a gradient."""
 ADJOINT = "_adjoint"
 
 
@@ -70,29 +72,22 @@ def _open(function: relax.Function) -> tuple[int, ...]:
     lost: set[int] = set()
     for block in function.body.blocks:
         for binding in block.bindings:
-            value = binding.value
+            value, ty = binding.value, binding.var.ty
             sources = _sources(value, reached)
             if isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.Op):
-                for operand in value.args[_first_closed(str(value.op.name), value) :]:
+                for operand in value.args[_FIRST_CLOSED.get(str(value.op.name), len(value.args)) :]:
                     lost |= _sources(operand, reached)
-            reached[binding.var] = set() if _is_discrete(binding.var.ty) else sources
+            reached[binding.var] = (
+                set() if isinstance(ty, relax.TensorType) and "float" not in str(ty.dtype) else sources
+            )
             if _rounds(value):
                 lost |= sources
     return tuple(sorted(lost))
 
 
-def _first_closed(name: str, call: relax.Call) -> int:
-    """Index of the first operand without a gradient."""
-    return {"relax.nn.nll_loss": 1, "relax.full": 1, "relax.full_like": 1}.get(name, len(call.args))
-
-
 def _rounds(value: Any) -> bool:
     cast = isinstance(value, relax.Call) and getattr(value.op, "name", "") == "relax.astype"
     return cast and "int" in str(value.ty.dtype) and "float" in str(value.args[0].ty.dtype)
-
-
-def _is_discrete(ty: tvm.ir.Type) -> bool:
-    return isinstance(ty, relax.TensorType) and "float" not in str(ty.dtype)
 
 
 def _sources(value: Any, reached: dict[Any, set[int]]) -> set[int]:

@@ -165,14 +165,11 @@ class ModuleFacts:
             self.__dict__.pop(derived, None)
         self._prepared.clear()
 
-    def _prepared_again(self, ref: PassRef) -> tvm.IRModule | None:
-        return apply(ref.build(), module_of(self.graph)).module
-
     def prepared(self, ref: PassRef) -> ModuleFacts | Evidence:
         """Return the facts of the module after a preparing pass, or what that pass raised; computed once per pass."""
         if ref.expression not in self._prepared:
             self.observe()  # prepared modules share objects with this one: a pass may modify both
             result = apply(ref.build(), self.module)
-            again = functools.partial(self._prepared_again, ref)
-            self._prepared[ref.expression] = ModuleFacts(result.module, again) if result.error is None else result.error
+            facts = ModuleFacts(result.module, lambda: apply(ref.build(), module_of(self.graph)).module)
+            self._prepared[ref.expression] = result.error or facts
         return self._prepared[ref.expression]

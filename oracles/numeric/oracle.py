@@ -94,7 +94,8 @@ def _compared(subject: Subject) -> Verdict:
         share = PROVED_SHARE if certain and not original.module.global_infos.get("vdevice") else EXECUTED_SHARE
         if not _executed(subject, share) and (certain or means_the_same()):
             return _agreed(subject, Agreement.PROVED if proved else Agreement.INTERPRETED)
-        compiled = _draws_compiled(subject)
+        # Decided by what a minimizer leaves as it is.
+        compiled = hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
         finding = examine(original, candidate, subject, compiled)
         if finding is None:
             return _agreed(subject, Agreement.PROVED if proved else Agreement.EXECUTED)
@@ -157,11 +158,6 @@ def _pristine(facts: Any) -> Any:
     if not facts.modified():
         return facts.module
     return from_json_graph_str(facts.snapshot)
-
-
-def _draws_compiled(subject: Subject) -> bool:
-    """Say whether the subject is executed in compiled mode, too; decided by what a minimizer leaves as it is."""
-    return hashlib.sha256(f"{subject.input_seed}:{subject.name}".encode()).digest()[0] % COMPILED_SHARE == 0
 
 
 def proof_of(subject: Subject) -> Proof:

@@ -37,7 +37,8 @@ def batch_norm(request: Request) -> Any:
     made = (x - _along(mean, [axis], x.ndim)) / np.sqrt(_along(variance, [axis], x.ndim) + request.attr("epsilon"))
     made = _scaled_and_shifted(request, made, gamma, beta, [axis])
     values = (made, running_mean, running_variance)
-    return tuple(_as(request, value, field) for value, field in zip(values, request.type.fields, strict=True))
+    dtypes = [numpy_dtype(str(field.dtype), request.precision) for field in request.type.fields]
+    return tuple(np.asarray(value).astype(dtype, copy=False) for value, dtype in zip(values, dtypes, strict=True))
 
 
 @semantics("nn.layer_norm", compared=False)
@@ -118,7 +119,3 @@ def _axes(request: Request, name: str, rank: int) -> list[int]:
 
 def _places(axes: Sequence[int], rank: int) -> list[int]:
     return [axis % rank for axis in axes]
-
-
-def _as(request: Request, value: Any, field: Any) -> Array:
-    return np.asarray(value).astype(numpy_dtype(str(field.dtype), request.precision), copy=False)
