@@ -184,13 +184,8 @@ def draw_array(
         raise Unmaterializable("parameter of unsupported dtype")
     chosen = [value for value in ordinary if domain.lo <= value <= domain.hi and value % domain.step == 0]
     steps = np.resize(chosen, shape) if chosen else random.integers(*domain.multiples, shape) * domain.step
-    return np.asarray(steps).astype(numpy_dtype(dtype))
-
-
-def numpy_dtype(dtype: str) -> Any:
-    """Return the NumPy dtype of a TVM dtype name; raises ``Unmaterializable`` when there is none."""
     try:
-        return np.dtype(dtype)
+        return np.asarray(steps).astype(np.dtype(dtype))
     except TypeError as error:
         raise Unmaterializable("parameter of unsupported dtype") from error
 

@@ -147,7 +147,8 @@ def _lazy_transform(adapter: LazyTransformParams, program: SymbolicProgram, fram
     if not frame.function.endswith(SUFFIX):
         return frame
     inputs = () if frame.num_input is None else frame.inputs
-    items = _unbundled(frame.arguments[len(inputs) :])
+    items = frame.arguments[len(inputs) :]
+    items = items[0].fields if len(items) == 1 and isinstance(items[0], TupleValue) else items
     program.externals[adapter.get_item] = Callback(lambda given: items[_number(program, given[-1])])
     finish, silent = frame.finish, frame.silent
     if adapter.set_item is not None:
@@ -160,10 +161,6 @@ def _lazy_transform(adapter: LazyTransformParams, program: SymbolicProgram, fram
 def _then(frame: CallFrame, received: _Received, arity: int | None) -> Callable[[Value], Value]:
     finish = frame.finish
     return lambda _: finish(received.collected(arity))
-
-
-def _unbundled(items: tuple[Value, ...]) -> tuple[Value, ...]:
-    return items[0].fields if len(items) == 1 and isinstance(items[0], TupleValue) else items
 
 
 def _fields(value: Value) -> tuple[Value, ...]:
