@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.relax.expr_functor import PyExprMutator, mutator
@@ -287,6 +290,30 @@ def test_what_tvm_cleans_up_behind_a_rewrite_is_not_held_against_it() -> None:
     """EliminateCommonSubexpr puts a variable that is declared to be less in the place of one with the type."""
     found = of(check(declared_less(), rewriting(relax.op.nn.relu)), OracleName.WELL_FORMED)
     assert (found.outcome, found.reason) == (Outcome.SKIP, CLEANED)
+
+
+def behind_a_cast() -> tvm.IRModule:
+    vector = relax.TensorType((1,), "float32")
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType())
+    with builder.function("main", [x]):
+        inner = builder.emit(relax.op.nn.relu(builder.match_cast(x, vector)))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(inner)))
+    return builder.get()
+
+
+def test_the_matcher_sees_through_casts_and_what_the_documentation_says_of_it_helps() -> None:
+    with pytest.raises(OracleFailure, match="well-formed fail"):
+        check(behind_a_cast(), rewriting(relax.op.nn.relu))
+    page = (Path(__file__).parents[2] / "docs" / "own-pass.md").read_text(encoding="utf-8")
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "matched[" in block]
+    names: dict[str, Any] = {"relax": relax, "tvm_ffi": tvm_ffi, "OPERAND": OPERAND}
+    exec(code, names)
+
+    def transform(module: tvm.IRModule) -> tvm.IRModule:
+        return tvm.IRModule({"main": rewrite_call(OUTER, names["rewriter"], module["main"])})
+
+    assert bindings(made(transform)(Relus)) == 1, "where there is no cast it rewrites"
+    check(behind_a_cast(), made(transform))
 
 
 @pytest.mark.parametrize(
