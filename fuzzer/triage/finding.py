@@ -18,8 +18,9 @@ from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, blamed, write_checked
-from fuzzer.triage.traits import find_traits, first_run_request, shown_by
+from fuzzer.triage.traits import find_traits, shown_by
 from fuzzer.triage.weigh import weigh
+from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName
@@ -207,7 +208,7 @@ class _Triage:
     def _of_a_first_run(self, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
         """Return the smallest case whose first run fails as a second one of ``case`` does; ``case`` without one."""
         asked = verdict.oracle is OracleName.IDEMPOTENCE
-        found = self.judge.ask(first_run_request, case, verdict) if asked else None
+        found = self.judge.ask(Elsewhere("fuzzer.triage.questions", "first_run"), case, verdict) if asked else None
         if not isinstance(found, tuple):
             return case, verdict
         own, plan = self.criterion, ReductionPlan(self.job.limits, stop=self.job.stop, runs=1)

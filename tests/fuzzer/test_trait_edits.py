@@ -15,7 +15,8 @@ from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Edit, family
 from fuzzer.minimizer.judge.judge import Judge
-from fuzzer.triage.traits import EDITS, edited, find_traits
+from fuzzer.triage.questions import EDITS, edited
+from fuzzer.triage.traits import find_traits
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef

@@ -11,7 +11,8 @@ from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.family import family
 from fuzzer.minimizer.judge.judge import Judge
-from fuzzer.triage.traits import find_traits, skeleton_request
+from fuzzer.triage import questions
+from fuzzer.triage.traits import find_traits
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName
@@ -58,7 +59,7 @@ def test_a_pass_that_a_composed_one_runs_is_found(worker: IsolatedWorker) -> Non
 
 def test_a_skeleton_has_no_shapes_and_no_names() -> None:
     (known,) = load(["convert-to-dataflow-dependent-type"])
-    skeleton = skeleton_request(str(tvm.ir.save_json(load_module(known))))
+    skeleton = questions.skeleton(str(tvm.ir.save_json(load_module(known))))
     assert skeleton.operators == tuple(sorted(skeleton.operators))
     assert not any(name.startswith("relax.") or any(map(str.isdigit, name)) for name in skeleton.operators)
     assert "function" not in skeleton.constructs

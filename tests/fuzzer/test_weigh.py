@@ -19,7 +19,8 @@ from fuzzer.findings.assessment import Assessment, Blame, EvidenceClass, Rarity,
 from fuzzer.findings.family import UNKNOWN
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.reductions.values import constants_in
-from fuzzer.triage.weigh import _EDITS, rare_request, weigh
+from fuzzer.triage.questions import EDITS, rare
+from fuzzer.triage.weigh import weigh
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.ir.sketch.emit import emit
@@ -121,8 +122,8 @@ def test_numbers_for_symbols_show_what_is_wrong_behind_a_module_that_does_not_bu
 def test_what_fails_without_something_rare_does_not_need_it(worker: IsolatedWorker, ty: Any) -> None:
     case, oracle = case_of(WRONG)
     odd = with_parameter(case, ty)
-    rare = Judge(worker, (oracle,)).ask(rare_request, odd)
-    assert rare in ({Rarity.FLOAT8}, {Rarity.EMPTY})
+    found = Judge(worker, (oracle,)).ask(rare, odd)
+    assert found in ({Rarity.FLOAT8}, {Rarity.EMPTY})
     assert weighed(worker, odd, oracle).severity is S1
 
 
@@ -136,12 +137,11 @@ def test_constants_that_are_no_ordinary_numbers_are_seen_and_replaced(
     with builder.function("main", []):
         builder.emit_func_output(builder.emit(relax.op.abs(relax.const(np.full(2, value, "float32")))))
     case = Case(str(tvm.ir.save_json(builder.get())), (PassRef("Normalize", "relax.transform.Normalize()"),), 0)
-    assert Judge(worker, ()).ask(rare_request, case) == ({Rarity.VALUES} if special else set())
-    sketch = take(builder.get())
-    _EDITS[Rarity.VALUES](sketch)
-    edited = replace(case, module_json=str(tvm.ir.save_json(emit(sketch))))
-    assert Judge(worker, ()).ask(rare_request, edited) == set()
-    ((_, constant),) = constants_in(sketch)
+    assert Judge(worker, ()).ask(rare, case) == ({Rarity.VALUES} if special else set())
+    plain = EDITS[Rarity.VALUES](builder.get(), case)
+    edited = replace(case, module_json=str(tvm.ir.save_json(plain)))
+    assert Judge(worker, ()).ask(rare, edited) == set()
+    ((_, constant),) = constants_in(take(plain))
     assert np.all(constant.value.numpy() == np.float32(1.0 if special else value))
 
 
@@ -181,7 +181,7 @@ def test_an_order_is_needed_only_where_the_pass_alone_does_not_fail(worker: Isol
     case, oracle = case_of(WRONG)
     names = ("CanonicalizeBindings", "LegalizeOps", "TopologicalSort")
     odd = replace(case, passes=tuple(PassRef(name, f"relax.transform.{name}()") for name in names))
-    assert Judge(worker, (oracle,)).ask(rare_request, odd) == {Rarity.ORDER}
+    assert Judge(worker, (oracle,)).ask(rare, odd) == {Rarity.ORDER}
     assert weighed(worker, odd, oracle).severity is S1
 
 

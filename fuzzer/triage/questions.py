@@ -1,0 +1,262 @@
+"""What triage asks of a case in a worker: what it is made of, what is rare in it, and whether it fails when edited.
+
+A construct that minimization has not got rid of may still be there by chance.  Where it has an ordinary counterpart the
+case is judged once more with that: what fails all the same does not need it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm_ffi.serialization import from_json_graph_str
+
+from fuzzer.core.case import Case, load_module
+from fuzzer.findings.assessment import Rarity
+from fuzzer.findings.family import Edit, Skeleton
+from fuzzer.findings.signature import signature
+from fuzzer.minimizer.judge.judge import judge_request
+from fuzzer.minimizer.reductions.values import by_ones, constants_in
+from fuzzer.triage.weigh import of_the_inputs
+from fuzzer.worker.child import breadcrumb
+from oracles.core.blame import inner_pass
+from oracles.core.function_signatures import changed_signature
+from oracles.core.module_facts import complaint
+from oracles.core.subject import Subject
+from oracles.core.verdict import Outcome, Verdict
+from oracles.judge import judge
+from oracles.measure.comparison import is_floating
+from relaxkit.interpreter.operands import limits
+from relaxkit.ir.edits import functions_of, graph_of, with_functions
+from relaxkit.ir.retype import Invalid, dtype_of
+from relaxkit.ir.sketch import uses
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import Sketch, take
+from relaxkit.ir.sketch.slots import types_of
+from relaxkit.ir.sketch.symbols import groups
+from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.walk import operators_of
+from relaxkit.passes.arguments import names_in
+from relaxkit.passes.contract import Abi, OracleName, Trait
+from relaxkit.passes.contracts import any_has, contract_for
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.shipped import in_shipped_order
+from strategies.detect.features import features_of
+from strategies.detect.profile import profile_of
+from strategies.scope.features import Feature
+
+_Edit = Callable[[Any, Case], "Any | None"]
+_FLOAT8 = "float8"
+_FORCED = "relax.force_pure"
+_HINT = "relax.hint_on_device"
+_CLOSURES = frozenset({"relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"})
+_DRAWN = 3  # inputs that are asked: numbers of a few elements may happen to be equal
+_DIFFERENT = frozenset({"wrong-value", "wrong-shape", "wrong-dtype"})
+
+
+def gone(given: Case, edit: Edit, oracles: tuple[OracleName, ...]) -> bool:
+    """Say, in a worker, whether every oracle passes the edited case; no where the edit does not apply."""
+    case = edited(given, EDITS[edit])
+    verdicts = [] if case is None else judge_request(case, oracles)
+    return bool(verdicts) and all(item.outcome is Outcome.PASS for item in verdicts)
+
+
+def edited(case: Case, edit: _Edit | None) -> Case | None:
+    """Edit the module of a case; ``None`` where there is nothing to edit, or types do not hold any more."""
+    breadcrumb("traits")
+    if edit is None:
+        return None
+    try:
+        other = edit(load_module(case), case)
+    except (Invalid, RuntimeError, TypeError, ValueError):
+        return None
+    sound = other is not None and relax.analysis.check_well_formed(other)
+    return replace(case, module_json=str(tvm.ir.save_json(other))) if sound else None
+
+
+def skeleton(module_json: str) -> Skeleton:
+    """Return, in a worker, what a module is made of."""
+    profile = profile_of(tvm.ir.load_json(module_json), operands=False)
+    operators = {name.removeprefix("relax.") for name in profile.operators}
+    return Skeleton(tuple(sorted(operators)), tuple(sorted(set(profile.parts) - {"function"})))
+
+
+def nested(case: Case, culprit: str, kind: str) -> str:
+    """Return, in a worker, the innermost public pass in the culprit that first gives such a module; empty for none."""
+    breadcrumb("traits")
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    steps = subject.plan.steps
+    for index in range(len(subject.chain)):
+        if steps[index].ref.name != culprit:
+            continue
+        entered = subject.input_of(index)
+        wrong = functools.partial(changed_signature, entered) if kind == "signature" else complaint
+        if (name := inner_pass(subject.built(index), entered, wrong, innermost=True)) is not None:
+            return name
+    return ""
+
+
+def first_run(case: Case, verdict: Verdict) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case whose first run fails as a second one does, and its verdict; if there is one."""
+
+    def transformed(module: Any, case: Case) -> Any:
+        return Subject(module, case.passes, input_seed=case.input_seed).output_module
+
+    again = edited(case, transformed)
+    if again is None:
+        return None
+    verdicts = judge_request(again, (OracleName.CRASH, OracleName.WELL_FORMED))
+    fails = (each for each in verdicts if each.evidence is not None)
+    return next(((again, each) for each in fails if signature(each).message == signature(verdict).message), None)
+
+
+def rare(case: Case) -> frozenset[Rarity]:
+    """Return, in a worker, the rare things that a case has."""
+    breadcrumb("traits")
+    module = load_module(case)
+    features, sketch, called = features_of(module), take(module), operators_of(module)
+    parts = [part for ty in types_of(sketch) for part in parts_of_type(ty)]
+    dtypes = [str(getattr(part, "dtype", "")) for part in parts]
+    signs = {
+        Rarity.VALUES: any(_special(constant) for _, constant in constants_in(sketch)),
+        Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
+        Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
+        Rarity.HINTS: _HINT in called and not any_has(map(contract_for, case.passes), Trait.PLACES),
+        Rarity.CLOSURES: not _CLOSURES.isdisjoint(called),
+        Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
+        Rarity.RECURSION: Feature.RECURSION in features,
+        Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values()),
+        Rarity.PUBLIC_CALLS: bool(_called_public(sketch))
+        and any(contract_for(ref).abi not in (Abi.SAME, Abi.ADDS_FUNCTIONS, Abi.GRADIENT) for ref in case.passes),
+        Rarity.ORDER: len(case.passes) > 1 and not in_shipped_order([ref.name for ref in case.passes]),
+    }
+    return frozenset(rarity for rarity, shown in signs.items() if shown)
+
+
+def _called_public(sketch: Sketch) -> list[str]:
+    called = uses.callers(sketch)
+    return [name for name, func in sketch.relax_functions().items() if called[name] and "global_symbol" in func.attrs]
+
+
+def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rarity: Rarity | None) -> bool:
+    """Say, in a worker, whether a case fails in the same way without something rare.
+
+    No where it cannot be taken away, or nothing is judged then.  Without a rarity: on ordinary inputs, with two
+    elements along dims that have one, which hides what is done along them.
+    """
+    if rarity is Rarity.ORDER:
+        alone = PassRef(verdict.culprit, f"relax.transform.{verdict.culprit}()")
+        kept = next((ref for ref in given.passes if ref.name == verdict.culprit), alone)
+        case: Case | None = replace(given, passes=(kept,))
+    else:
+        case = edited(given, EDITS.get(rarity))
+    verdicts = [] if case is None else judge_request(case, oracles)
+    return any(
+        each.evidence.kind == verdict.shown.kind and not (rarity is None and of_the_inputs(each))
+        for each in verdicts
+        if each.outcome is Outcome.FAIL and each.evidence is not None
+    )
+
+
+def wrong(given: Case, culprit: str) -> str:
+    """Say, in a worker, how a program of which something is wrong by its form gives other results on ordinary inputs.
+
+    As it is, as far as it builds all the same; with two elements along dims that have one; with numbers for symbols.
+    """
+    contracts = [replace(contract_for(ref), tolerated_ill_formedness=("",)) for ref in given.passes]
+    wide, static = edited(given, EDITS[None]), edited(given, EDITS[Edit.NUMBERS])
+    shown = (given, ""), (wide, " where dims of 1 are 2"), (static, " where symbolic dims are numbers")
+    for (case, when), seed in itertools.product(shown, range(_DRAWN)):
+        if case is not None:
+            subject = Subject(load_module(case), case.passes, contracts, case.input_seed + seed)
+            (found,) = judge(subject, [OracleName.NUMERIC])
+            kind = "" if found.evidence is None else found.evidence.kind
+            if kind in _DIFFERENT and found.culprit == culprit and not of_the_inputs(found):
+                return f"results are wrong, too{when} ({kind})"
+    return ""
+
+
+def _special(constant: Any) -> bool:
+    """Say whether a constant holds NaN, an infinity or a denormal."""
+    values = constant.value.numpy()
+    if not is_floating(values.dtype):
+        return False
+    wide = values.astype("float64")
+    return bool(np.any(~np.isfinite(wide) | ((wide != 0) & (np.abs(wide) < float(limits(values.dtype).tiny)))))
+
+
+def _with_other_names(module: Any, case: Case) -> Any | None:
+    """Nothing where a lone function has no name to share, or where an argument of a pass names a function."""
+    functions = list(functions_of(module))
+    if len(functions) < 2 or any(names_in(ref.expression) & set(functions) for ref in case.passes):
+        return None
+    names = {name: f"z{index}_{name}" for index, name in enumerate(functions)}
+    graph = graph_of(module)
+    for node in graph["nodes"]:  # the names of public functions are attributes, too
+        if node["type"] == "ffi.String" and node["data"] in names:
+            node["data"] = names[node["data"]]
+    copy = from_json_graph_str(json.dumps(graph))
+    return with_functions(copy, list(copy.functions.items()))
+
+
+def _with_numbers(module: Any, case: Case) -> Any | None:
+    """Give dims that calls make equal one number, that of the callers where they have one."""
+    sketch = take(module)
+    for group in groups(sketch):
+        for symbol in group.symbols:
+            sketch.retype.symbols[symbol] = tvm.tirx.IntImm(dtype_of(symbol), group.sizes[0])
+    return emit(sketch) if sketch.retype.symbols else None
+
+
+def _on_sketch(change: Callable[[Sketch], None]) -> _Edit:
+    def changed(module: Any, _: Case) -> Any:
+        sketch = take(module)
+        change(sketch)
+        return emit(sketch)
+
+    return changed
+
+
+def _plain_values(sketch: Sketch) -> None:
+    for _, constant in constants_in(sketch):
+        if _special(constant):
+            by_ones(sketch, constant)
+
+
+def _two_for(size: int, sketch: Sketch) -> None:
+    sketch.retype.dims[size] = 2
+
+
+def _float16(sketch: Sketch) -> None:
+    dtypes = {str(getattr(part, "dtype", "")) for ty in types_of(sketch) for part in parts_of_type(ty)}
+    sketch.retype.dtypes.update(dict.fromkeys((each for each in dtypes if each.startswith(_FLOAT8)), "float16"))
+
+
+def _unforced(sketch: Sketch) -> None:
+    for func in sketch.relax_functions().values():
+        func.attrs.pop(_FORCED, None)
+
+
+def _private(sketch: Sketch) -> None:
+    for name in _called_public(sketch):
+        del sketch.functions[name].attrs["global_symbol"]
+
+
+EDITS: dict[Edit | Rarity | None, _Edit] = {
+    Edit.NAMES: _with_other_names,
+    Edit.NUMBERS: _with_numbers,
+    None: _on_sketch(functools.partial(_two_for, 1)),
+    Rarity.VALUES: _on_sketch(_plain_values),
+    Rarity.EMPTY: _on_sketch(functools.partial(_two_for, 0)),
+    Rarity.FLOAT8: _on_sketch(_float16),
+    Rarity.FORCED_PURITY: _on_sketch(_unforced),
+    Rarity.PUBLIC_CALLS: _on_sketch(_private),
+}
+"""How a module is changed to see what a failure hangs on, a rare thing for an ordinary one among others."""
