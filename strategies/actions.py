@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -76,16 +77,13 @@ def operator(scope: Scope) -> Value | None:
     for attempt in range(TRIES):
         row = scope.pick_steadily(scope.module.rows)
         scope.renew()
-        scope.eager = attempt < TRIES - 1
-        scope.aimed = row.name in scope.module.aimed
-        scope.aim = row.name if scope.aimed else ""
-        try:
+        aimed = row.name in scope.module.aimed
+        with (
+            contextlib.suppress(NothingAtHand),
+            scope.setting(eager=attempt < TRIES - 1, aimed=aimed, aim=row.name if aimed else ""),
+        ):
             result: Value | None = row.draw(scope)
-        except NothingAtHand:
-            continue
-        finally:
-            scope.eager, scope.aim, scope.aimed = False, "", False
-        return result
+            return result
     return None
 
 
@@ -221,12 +219,12 @@ def local_step(scope: Scope, depth: int) -> None:
 
 def step_without_if(scope: Scope) -> None:
     """Take a step that is no ``If``: depth is counted by the caller."""
-    features, scope.features = scope.features, scope.features - {Feature.IF}
     allowed, scope.frame.allowed = scope.frame.allowed, {}
     try:
-        step(scope)
+        with scope.setting(features=scope.features - {Feature.IF}):
+            step(scope)
     finally:
-        scope.features, scope.frame.allowed = features, allowed
+        scope.frame.allowed = allowed
 
 
 _SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS)
@@ -282,12 +280,6 @@ def typed_tensor(scope: Scope, dtype: str) -> Value:
 def loosened(scope: Scope, feature: Feature) -> Value:
     """Bind an operator of which less is declared, or of whose operand less is known, than could be."""
     value = scope.variable(scope.tensor())
-    features, scope.features = (
-        scope.features,
-        scope.features - {Feature.VAGUE_TYPES, Feature.VAGUE_OPERANDS} | {feature},
-    )
-    loosens, scope.loosens = scope.loosens, 64
-    try:
+    features = scope.features - {Feature.VAGUE_TYPES, Feature.VAGUE_OPERANDS} | {feature}
+    with scope.setting(features=features, loosens=64):
         return scope.emit(relax.op.permute_dims(value.expr), value.bounds)
-    finally:
-        scope.features, scope.loosens = features, loosens

@@ -87,9 +87,8 @@ def build(draw: Draw, module: ModuleFrame, plan: FunctionPlan) -> CalleeSignatur
         for planned in _due(plan.idioms, number, count):
             scope.span(functools.partial(_plant, scope, body, planned))
     scope.keep_outputs = True
-    loosens, scope.loosens = scope.loosens, 0  # what is demanded is bound as it is
-    wanted = _demanded(scope, body, plan)
-    scope.loosens = loosens
+    with scope.setting(loosens=0):  # what is demanded is bound as it is
+        wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
         effect = callee.impure or (callee.returns is not None and callee.returns.impure)
         if effect:

@@ -112,14 +112,9 @@ def _step(scope: LossScope) -> None:
     for attempt in range(TRIES):
         row = scope.pick_steadily(rows)
         scope.renew()
-        scope.eager = attempt < TRIES - 1
-        try:
+        with contextlib.suppress(NothingAtHand), scope.setting(eager=attempt < TRIES - 1):
             row.draw(scope)
             return
-        except NothingAtHand:
-            continue
-        finally:
-            scope.eager = False
 
 
 def _result(scope: LossScope) -> Any:

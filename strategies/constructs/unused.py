@@ -46,12 +46,10 @@ def output(scope: Scope) -> Value:
     """
     if not scope.in_dataflow:
         raise Infeasible("only a dataflow block has outputs")
-    keep = scope.keep_outputs
     value = scope.tensor()
-    scope.keep_outputs = True
-    inner = filled_with(scope, value)
-    outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), inner.bounds)
-    scope.keep_outputs = keep
+    with scope.setting(keep_outputs=True):
+        inner = filled_with(scope, value)
+        outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), inner.bounds)
     scope.values.remove(inner)
     return outer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
@@ -79,30 +79,20 @@ class Idiom:
 class IdiomTable(list[Idiom]):
     """The idioms of one theme, in the order in which choices shrink."""
 
-    def idiom(
-        self,
-        *acts_on: str,
-        needs: tuple[Feature, ...] = (),
-        place: BlockKind = BlockKind.DATAFLOW,
-        top_level: bool = False,
-        also_for: tuple[str, ...] = (),
-        clears: tuple[Feature, ...] = (),
-    ) -> Callable[[Planter], Planter]:
+    def idiom(self, *acts_on: str, **more: Any) -> Callable[[Planter], Planter]:
         """Add the function below as the idiom of its name; for the arguments see :class:`Idiom`."""
 
         def add(draw: Planter) -> Planter:
-            self.append(Idiom(draw.__name__, draw, acts_on, needs, place, top_level, also_for, clears))
+            self.append(Idiom(draw.__name__, draw, acts_on, **more))
             return draw
 
         return add
 
-    def near_miss(
-        self, name: str, *, spares: tuple[str, ...] | None = None, defect: str = "", needs: tuple[Feature, ...] = ()
-    ) -> Callable[[Planter], Planter]:
+    def near_miss(self, name: str, **more: Any) -> Callable[[Planter], Planter]:
         """Add the function below as a near miss of the last idiom; for the arguments see :class:`NearMiss`."""
 
         def add(draw: Planter) -> Planter:
-            self[-1].near_misses.append(NearMiss(name, draw, spares, defect, needs))
+            self[-1].near_misses.append(NearMiss(name, draw, **more))
             return draw
 
         return add

@@ -96,23 +96,17 @@ def plant_planned(scope: Scope, planned: Planned) -> Value:
         Infeasible: when it has no room under the features of this case.
     """
     scope.renew()
-    keep, scope.keep_outputs = scope.keep_outputs, False
-    try:
+    with scope.setting(keep_outputs=False):
         made = planned.draw(scope)
-    finally:
-        scope.keep_outputs = keep
     scope.module.idioms.append(planned.name)
-    if keep and scope.in_dataflow:
-        return surfaced(scope, made)
-    return made
+    return surfaced(scope, made) if scope.keep_outputs and scope.in_dataflow else made
 
 
 def surfaced(scope: Scope, value: Value) -> Value:
     """Draw an output of the block that is computed from this value, by one more operator where it is a tensor."""
     if not isinstance(value.expr, relax.Var) or not value.is_local:
         return value
-    keep, scope.keep_outputs = scope.keep_outputs, True
-    try:
+    with scope.setting(keep_outputs=True):
         if value.is_tuple and value.parts and scope.forbids(Feature.ALIASES):
             made = [scope.item(value, i) for i in range(len(value.parts))]
             return made[-1]
@@ -121,8 +115,6 @@ def surfaced(scope: Scope, value: Value) -> Value:
                 return value
             return scope.emit(value.expr, value.bounds)
         return filled_with(scope, value, plain=True)
-    finally:
-        scope.keep_outputs = keep
 
 
 SIMPLEST = "RemoveRedundantReshape"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from strategies.operators.intervals import Rule
 from strategies.scope.features import Feature
@@ -74,19 +75,11 @@ class Rows(list[OperatorRow]):
         super().__init__(rows)
         self.family = family
 
-    def row(
-        self,
-        name: str,
-        family: OperatorFamily | None = None,
-        *,
-        executable: bool = True,
-        feature: Feature | None = None,
-        bounds: Rule | None = None,
-    ) -> Callable[[Draw], Draw]:
+    def row(self, name: str, family: OperatorFamily | None = None, **more: Any) -> Callable[[Draw], Draw]:
         """Make the function below draw an operator, by its name without ``relax.``; see :class:`OperatorRow`."""
 
         def add(draw: Draw) -> Draw:
-            self.append(OperatorRow(f"relax.{name}", family or self.family, draw, executable, feature, bounds))
+            self.append(OperatorRow(f"relax.{name}", family or self.family, draw, **more))
             return draw
 
         return add

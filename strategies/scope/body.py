@@ -116,15 +116,14 @@ class FunctionBody:
     def twice(self) -> Value:
         """Add two dataflow blocks of which the second takes what the first gives."""
         scope = self.scope
-        keep, value = scope.keep_outputs, None
-        scope.keep_outputs = True
+        value = None
         between = scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)
-        for dataflow in (True, False, True) if between else (True, True):
-            self.close()
-            self.open(dataflow)
-            value = value or scope.tensor()  # not before: what the open block keeps to itself is gone now
-            value = filled_with(scope, value)
-        scope.keep_outputs = keep
+        with scope.setting(keep_outputs=True):
+            for dataflow in (True, False, True) if between else (True, True):
+                self.close()
+                self.open(dataflow)
+                value = value or scope.tensor()  # not before: what the open block keeps to itself is gone now
+                value = filled_with(scope, value)
         assert value is not None
         return value
 
@@ -208,9 +207,8 @@ def _output(scope: Scope, value: Value) -> None:
             expr, part_of = relax.TupleGetItem(value.expr, 0), value
         elif value.rank >= 0:
             expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
-    keep, scope.keep_outputs = scope.keep_outputs, True
-    scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
-    scope.keep_outputs = keep
+    with scope.setting(keep_outputs=True):
+        scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
 
 
 def split(sequence: Any) -> Any:
