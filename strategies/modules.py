@@ -431,8 +431,7 @@ def _other(top: Scope, name: str, number: int, most: int, kind: _FunctionKind) -
     whole = top.has(Feature.TUPLES) and not top.forbids(Feature.UNUSED_PARAMETERS)
     transform = not private and whole and top.index(6) == 5
     own = f"{name}_transform_params" if transform else (PRIVATE_NAMES if private else OTHER_NAMES)[number % 4]
-    again = frame.next_number(own)
-    own += str(again) if again else ""
+    own = frame.fresh_name(own)
     callees = tuple(frame.callables[-1:]) if kind is _FunctionKind.LINK else ()
     plan = FunctionPlan(
         own, private, top.integer(1, most), callees=callees, tuple_only=transform, maker=kind is _FunctionKind.MAKER

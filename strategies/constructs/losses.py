@@ -91,8 +91,7 @@ def draw_loss(scope: Scope, steps: int, differentiable: bool = True) -> Any:
     builder.begin_scope(parameters)
     sequence = builder.normalize(relax.SeqExpr([block], result))
     builder.end_scope()
-    number = module.next_number("loss")
-    name = f"loss{number or ''}"
+    name = module.fresh_name("loss")
     function = relax.Function(parameters, sequence).with_attr("global_symbol", name)
     return builder.add_func(function, name)
 

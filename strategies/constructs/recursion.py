@@ -184,8 +184,7 @@ def _like(scope: Scope, template: Value) -> list[Value]:
 
 def _declare(module: ModuleFrame, parameters: tuple[Value, ...], result: Value, stem: str) -> Any:
     """Return the variable of a function whose body is yet to come."""
-    number = module.next_number(stem)
-    var = GlobalVar(f"{stem}{number}" if number else stem)
+    var = GlobalVar(module.fresh_name(stem))
     _update_type(var, relax.FuncType([value.ty for value in parameters], result.ty, True))
     return var
 

@@ -9,9 +9,10 @@ import tvm
 from tvm import relax
 
 from relaxkit.ir.dims import symbols_of
-from relaxkit.ir.functions import is_composite, is_public, relax_functions
+from relaxkit.ir.functions import is_composite, is_public, private_relax_functions, relax_functions
 from relaxkit.ir.types import dims_in, flat
 from relaxkit.ir.walk import expressions, inner_sequences, operands_of, operator_of, places, sequences
+from relaxkit.passes.claims.restructure import projected_fields
 from strategies.constructs.unused import unused_outputs, unused_parameters
 from strategies.operators import OPERATORS
 from strategies.scope.features import Feature
@@ -37,7 +38,7 @@ def shape_features(module: tvm.IRModule) -> frozenset[Feature]:
         _function(function, not is_public(function), found)
         _symbols(function, found)
         _vague(function, found)
-    _outputs(functions, found)
+    _outputs(module, found)
     infos = module.global_infos
     if "vdevice" in infos and len(infos["vdevice"]) > 1 and len(set(_devices(functions.values()))) > 1:
         found.add(Feature.SEVERAL_VDEVICES)
@@ -142,22 +143,13 @@ def _vague(function: Any, found: set[Feature]) -> None:
                 found.add(Feature.VAGUE_OPERANDS)
 
 
-def _outputs(functions: dict[str, Any], found: set[Feature]) -> None:
+def _outputs(module: tvm.IRModule, found: set[Feature]) -> None:
     """Find fields of a private function's result that no caller takes."""
-    taken: dict[str, set[int] | None] = {}
-    for function in functions.values():
-        for place in places(function):
-            call = place.value
-            if isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.GlobalVar):
-                name = call.op.name_hint
-                own, known = _taken(function.body, place.var), taken.get(name, set())
-                taken[name] = None if own is None or known is None else known | own
-    for name, fields in taken.items():
-        callee = functions.get(name)
-        if callee is None or fields is None or not isinstance(callee.ret_ty, relax.TupleType):
-            continue
-        if not is_public(callee) and len(fields) < len(callee.ret_ty.fields):
-            found.add(Feature.UNUSED_OUTPUTS)
+    for var, function in private_relax_functions(module):
+        if isinstance(function.ret_ty, relax.TupleType) and not is_composite(function):
+            taken = projected_fields(module, var)
+            if taken is not None and len(taken) < len(function.ret_ty.fields):
+                found.add(Feature.UNUSED_OUTPUTS)
 
 
 def _devices(functions: Iterable[Any]) -> Iterator[str]:

@@ -38,7 +38,7 @@ def _function(scope: Scope, name: str, types: Sequence[Any], body: Body, public:
     scope.module.function_room -= 1
     parameters = [relax.Var(f"a{index}", ty) for index, ty in enumerate(types)]
     # Numbered for both kinds: the builder would number a second one itself, and the symbol would be another.
-    name = f"{name}{scope.module.next_number(name) or ''}"
+    name = scope.module.fresh_name(name)
     attrs = {"global_symbol": name} if public else {}
     function = block_function(scope.builder, parameters, lambda emit: body(parameters, emit), attrs)
     var = scope.builder.add_func(function, name)

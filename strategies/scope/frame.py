@@ -139,6 +139,10 @@ class ModuleFrame:
         self._numbers[kind] = number + 1
         return number
 
+    def fresh_name(self, stem: str) -> str:
+        """Return a name, with a number behind it where it was given out before."""
+        return f"{stem}{self.next_number(stem) or ''}"
+
     def shared_shape(self, dims: tuple[int, ...]) -> Any:
         """Return one ``ShapeExpr`` object for all uses of a static shape."""
         if dims not in self._shapes:

@@ -91,13 +91,14 @@ def splice(frame: ModuleFrame, module: Any, name: str) -> CalleeSignature:
     copies: dict[Any, Any] = {}
     for var in _callees_first(module, name):
         function = module[var]
+        name_of_copy = frame.fresh_name(f"seed_{var.name_hint}")  # no drawn function has such a prefix
         if isinstance(function, tirx.PrimFunc):
-            copies[var] = frame.builder.add_func(function.without_attr("global_symbol"), _fresh(frame, var.name_hint))
+            copies[var] = frame.builder.add_func(function.without_attr("global_symbol"), name_of_copy)
             continue
         copier = Copier(frame.builder, copies)
         attrs = {key: value for key, value in attributes(function).items() if key == "Primitive"}
         made = copier.function(function, attrs)
-        copies[var] = frame.builder.add_func(made, _fresh(frame, var.name_hint))
+        copies[var] = frame.builder.add_func(made, name_of_copy)
     try:
         known = bounds_of(module, name)
     except Unproven:  # only in a module that is not run: what its dtype may hold
@@ -121,12 +122,6 @@ def unbounded(ty: Any) -> Value:
     if isinstance(ty, relax.TupleType):
         return Value(None, ty, parts=tuple(unbounded(field) for field in ty.fields))
     return Value(None, ty)
-
-
-def _fresh(frame: ModuleFrame, name: str) -> str:
-    """Return a name that no drawn function has: drawn ones have no such prefix."""
-    number = frame.next_number(f"seed_{name}")
-    return f"seed_{name}{number or ''}"
 
 
 def _is_tensor(ty: Any) -> bool:

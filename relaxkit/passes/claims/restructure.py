@@ -158,7 +158,7 @@ def unused_output_left(ran: Any) -> str:
     for var, function in private_relax_functions(ran.before):
         if not isinstance(function.ret_ty, relax.TupleType) or var.name_hint not in after:
             continue
-        used = _projected(ran.before, var)
+        used = projected_fields(ran.before, var)
         if used is None:
             continue
         wanted = len(used) if len(used) != 1 else None
@@ -174,7 +174,7 @@ def unused_output_left(ran: Any) -> str:
     return ""
 
 
-def _projected(module: Any, var: Any) -> set[int] | None:
+def projected_fields(module: Any, var: Any) -> set[int] | None:
     """Return the fields of the results of ``var`` that are projected; ``None`` when a result is used in another way."""
     used: set[int] = set()
     called = False
