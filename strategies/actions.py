@@ -32,7 +32,7 @@ from strategies.scope import results
 from strategies.scope.bounds import LOW_PRECISION
 from strategies.scope.dims import LARGE_POOL
 from strategies.scope.features import Feature, closure
-from strategies.scope.frame import Infeasible
+from strategies.scope.frame import Infeasible, setting
 from strategies.scope.scope import NothingAtHand, Scope
 from strategies.scope.values import Value
 
@@ -80,7 +80,7 @@ def operator(scope: Scope) -> Value | None:
         aimed = row.name in scope.module.aimed
         with (
             contextlib.suppress(NothingAtHand),
-            scope.setting(eager=attempt < TRIES - 1, aimed=aimed, aim=row.name if aimed else ""),
+            setting(scope, eager=attempt < TRIES - 1, aimed=aimed, aim=row.name if aimed else ""),
         ):
             result: Value | None = row.draw(scope)
             return result
@@ -219,12 +219,8 @@ def local_step(scope: Scope, depth: int) -> None:
 
 def step_without_if(scope: Scope) -> None:
     """Take a step that is no ``If``: depth is counted by the caller."""
-    allowed, scope.frame.allowed = scope.frame.allowed, {}
-    try:
-        with scope.setting(features=scope.features - {Feature.IF}):
-            step(scope)
-    finally:
-        scope.frame.allowed = allowed
+    with setting(scope, features=scope.features - {Feature.IF}), setting(scope.frame, allowed={}):
+        step(scope)
 
 
 _SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS)
@@ -281,5 +277,5 @@ def loosened(scope: Scope, feature: Feature) -> Value:
     """Bind an operator of which less is declared, or of whose operand less is known, than could be."""
     value = scope.variable(scope.tensor())
     features = scope.features - {Feature.VAGUE_TYPES, Feature.VAGUE_OPERANDS} | {feature}
-    with scope.setting(features=features, loosens=64):
+    with setting(scope, features=features, loosens=64):
         return scope.emit(relax.op.permute_dims(value.expr), value.bounds)

@@ -19,7 +19,7 @@ from strategies.scope.bounds import default_bounds
 from strategies.scope.choices import Draw
 from strategies.scope.emitter import with_attrs
 from strategies.scope.features import Feature
-from strategies.scope.frame import CalleeSignature, FunctionFrame, Infeasible, ModuleFrame
+from strategies.scope.frame import CalleeSignature, FunctionFrame, Infeasible, ModuleFrame, setting
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
@@ -87,7 +87,7 @@ def build(draw: Draw, module: ModuleFrame, plan: FunctionPlan) -> CalleeSignatur
         for planned in _due(plan.idioms, number, count):
             scope.span(functools.partial(_plant, scope, body, planned))
     scope.keep_outputs = True
-    with scope.setting(loosens=0):  # what is demanded is bound as it is
+    with setting(scope, loosens=0):  # what is demanded is bound as it is
         wanted = _demanded(scope, body, plan)
     for callee in plan.callees:
         effect = callee.impure or (callee.returns is not None and callee.returns.impure)

@@ -17,7 +17,7 @@ from strategies.constructs.calls import call
 from strategies.scope.body import FunctionBody
 from strategies.scope.bounds import default_bounds
 from strategies.scope.features import Feature
-from strategies.scope.frame import CalleeSignature
+from strategies.scope.frame import CalleeSignature, setting
 from strategies.scope.results import as_tuple
 from strategies.scope.scope import Infeasible, Scope
 from strategies.scope.values import Dim, Value
@@ -181,28 +181,27 @@ def _own(scope: Scope, own: dict[Any, Any], dim: Dim) -> Dim:
 def _inside(scope: Scope, formals: _Formals, before: list[Value], captures: bool) -> Iterator[None]:
     """List the scope as the body of a local function sees it; afterwards as it was."""
     frame = scope.frame
-    saved = (scope.values, scope.closed, scope.keep_outputs, frame.symbol_list, frame.shape_symbols, frame.cast_symbols)
     inner = [*formals.own.values(), *formals.shared]
-    outside, frame.local_symbols = frame.local_symbols, frozenset(inner)
-    scope.values = [*before, *formals.values]
-    scope.closed = True
-    frame.symbol_list = frame.symbol_list + inner if captures else inner
-    frame.shape_symbols = list(frame.shape_symbols) if captures else []
-    frame.cast_symbols = list(frame.cast_symbols) if captures else []
-    frame.nesting += 1
-    scope.branches += 1  # what may stand at the top level only may not stand here
     known = list(frame.symbols) if captures else inner
-    symbols = relax.Var("symbols", relax.ShapeType(known))
-    scope.builder.begin_scope([*(value.expr for value in formals.values), symbols])
-    try:
-        yield
-    finally:
-        scope.builder.end_scope()
-        scope.branches -= 1
-        frame.nesting -= 1
-        frame.local_symbols = outside
-        scope.values, scope.closed, scope.keep_outputs = saved[:3]
-        frame.symbol_list, frame.shape_symbols, frame.cast_symbols = saved[3:]
+    # What may stand at the top level only may not stand here: it counts as a branch.
+    values, branches = [*before, *formals.values], scope.branches + 1
+    with (
+        setting(scope, values=values, closed=True, keep_outputs=scope.keep_outputs, branches=branches),
+        setting(
+            frame,
+            nesting=frame.nesting + 1,
+            local_symbols=frozenset(inner),
+            symbol_list=frame.symbol_list + inner if captures else inner,
+            shape_symbols=list(frame.shape_symbols) if captures else [],
+            cast_symbols=list(frame.cast_symbols) if captures else [],
+        ),
+    ):
+        symbols = relax.Var("symbols", relax.ShapeType(known))
+        scope.builder.begin_scope([*(value.expr for value in formals.values), symbols])
+        try:
+            yield
+        finally:
+            scope.builder.end_scope()
 
 
 def _fill(

@@ -11,7 +11,7 @@ from strategies.constructs.differentiable import differentiable_operators
 from strategies.operators import OPERATORS
 from strategies.scope.bounds import FLOAT8, FLOAT_LIMIT, Bounds, is_float
 from strategies.scope.features import Feature
-from strategies.scope.frame import FunctionFrame, Infeasible
+from strategies.scope.frame import FunctionFrame, Infeasible, setting
 from strategies.scope.scope import NothingAtHand, Scope
 from strategies.scope.values import Value
 
@@ -111,7 +111,7 @@ def _step(scope: LossScope) -> None:
     for attempt in range(TRIES):
         row = scope.pick_steadily(rows)
         scope.renew()
-        with contextlib.suppress(NothingAtHand), scope.setting(eager=attempt < TRIES - 1):
+        with contextlib.suppress(NothingAtHand), setting(scope, eager=attempt < TRIES - 1):
             row.draw(scope)
             return
 

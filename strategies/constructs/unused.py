@@ -17,7 +17,7 @@ from strategies.scope.bounds import default_bounds
 from strategies.scope.dims import SYMBOL_RANGE
 from strategies.scope.features import Feature
 from strategies.scope.filler import filled_with
-from strategies.scope.frame import FunctionFrame, Infeasible
+from strategies.scope.frame import FunctionFrame, Infeasible, setting
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
@@ -47,7 +47,7 @@ def output(scope: Scope) -> Value:
     if not scope.in_dataflow:
         raise Infeasible("only a dataflow block has outputs")
     value = scope.tensor()
-    with scope.setting(keep_outputs=True):
+    with setting(scope, keep_outputs=True):
         inner = filled_with(scope, value)
         outer = scope.emit(relax.op.permute_dims(inner.expr, list(range(value.rank))[::-1]), inner.bounds)
     scope.values.remove(inner)

@@ -25,7 +25,7 @@ from strategies.idioms.idiom import SUFFIX, BlockKind, Draw, Idiom, NearMiss
 from strategies.scope.choices import Choices
 from strategies.scope.features import NEVER_EXECUTABLE, Feature, closure
 from strategies.scope.filler import filled_with
-from strategies.scope.frame import Infeasible
+from strategies.scope.frame import Infeasible, setting
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
@@ -96,7 +96,7 @@ def plant_planned(scope: Scope, planned: Planned) -> Value:
         Infeasible: when it has no room under the features of this case.
     """
     scope.renew()
-    with scope.setting(keep_outputs=False):
+    with setting(scope, keep_outputs=False):
         made = planned.draw(scope)
     scope.module.idioms.append(planned.name)
     return surfaced(scope, made) if scope.keep_outputs and scope.in_dataflow else made
@@ -106,7 +106,7 @@ def surfaced(scope: Scope, value: Value) -> Value:
     """Draw an output of the block that is computed from this value, by one more operator where it is a tensor."""
     if not isinstance(value.expr, relax.Var) or not value.is_local:
         return value
-    with scope.setting(keep_outputs=True):
+    with setting(scope, keep_outputs=True):
         if value.is_tuple and value.parts and scope.forbids(Feature.ALIASES):
             made = [scope.item(value, i) for i in range(len(value.parts))]
             return made[-1]

@@ -11,6 +11,7 @@ from tvm.relax.expr import _update_type
 from relaxkit.ir.edits import without_dead
 from strategies.scope.features import Feature
 from strategies.scope.filler import filled_with
+from strategies.scope.frame import setting
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
@@ -118,7 +119,7 @@ class FunctionBody:
         scope = self.scope
         value = None
         between = scope.has(Feature.ORDINARY_BLOCKS) and scope.index(2)
-        with scope.setting(keep_outputs=True):
+        with setting(scope, keep_outputs=True):
             for dataflow in (True, False, True) if between else (True, True):
                 self.close()
                 self.open(dataflow)
@@ -207,7 +208,7 @@ def _output(scope: Scope, value: Value) -> None:
             expr, part_of = relax.TupleGetItem(value.expr, 0), value
         elif value.rank >= 0:
             expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
-    with scope.setting(keep_outputs=True):
+    with setting(scope, keep_outputs=True):
         scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
 
 

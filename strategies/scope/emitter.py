@@ -60,16 +60,6 @@ class BindingEmitter(Choices):
         self.outputs = 0
         self.loosens = LOOSE if self.has(Feature.VAGUE_TYPES) or self.has(Feature.VAGUE_OPERANDS) else 0
 
-    @contextlib.contextmanager
-    def setting(self, **attributes: Any) -> Iterator[None]:
-        """Give some attributes other values for a while."""
-        before = {name: getattr(self, name) for name in attributes}
-        vars(self).update(attributes)
-        try:
-            yield
-        finally:
-            vars(self).update(before)
-
     def has(self, feature: Feature) -> bool:
         """Say whether a feature is on in this case."""
         return feature in self.features

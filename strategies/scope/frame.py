@@ -31,6 +31,19 @@ class Infeasible(Exception):
     """A request that cannot be met under the features of this case; the step is left undone."""
 
 
+@contextlib.contextmanager
+def setting(thing: Any, **attributes: Any) -> Iterator[None]:
+    """Give some attributes of a scope or a frame other values for a while."""
+    before = {name: getattr(thing, name) for name in attributes}
+    try:
+        for name, value in attributes.items():
+            setattr(thing, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(thing, name, value)
+
+
 @dataclass(frozen=True, slots=True)
 class CalleeSignature:
     """The facts about a function that a caller must know.
