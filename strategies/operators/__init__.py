@@ -28,13 +28,13 @@ from strategies.operators.nn import loss as nn_loss
 from strategies.operators.nn import norm as nn_norm
 from strategies.operators.nn import pool as nn_pool
 from strategies.operators.row import OperatorFamily, OperatorRow
-from strategies.operators.vision import image, regions
+from strategies.operators.vision import image
 
 __all__ = ["LACKING", "OPERATORS", "OperatorFamily", "OperatorRow", "exclusions"]
 
 _THEMES = (
     unary, binary, reduce, scan_sort, create, shape, index, linalg, nn_conv, nn_pool, nn_activation, nn_norm,
-    nn_attention, nn_loss, image, regions, vision, quantization, misc,
+    nn_attention, nn_loss, image, vision, quantization, misc,
 )  # fmt: skip
 _ROWS: tuple[OperatorRow, ...] = tuple(row for theme in _THEMES for row in theme.ROWS)
 LACKING: dict[str, str] = {row.name: reason for row in _ROWS if (reason := lacks_operator(row.name))}
