@@ -15,7 +15,6 @@ from strategies.idioms import (
     data_movement,
     elementwise,
     kernels,
-    matmul_chains,
     matmuls,
     numbers,
     ranks,
@@ -30,7 +29,7 @@ from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
 _THEMES = (
-    elementwise, matmul_chains, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages,
+    elementwise, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages,
 )  # fmt: skip
 IDIOMS: tuple[Idiom, ...] = tuple(idiom for theme in _THEMES for idiom in theme.TABLE)
 
