@@ -23,7 +23,7 @@ from typing import Any
 
 from fuzzer.minimizer.judge.criterion import OracleCriterion
 from fuzzer.minimizer.judge.pool import JudgePool
-from fuzzer.triage.reduce import ReadAnswer, failures, read_request, script_request
+from fuzzer.triage.reduce import failures, read_request, script_request
 from fuzzer.worker.worker import IsolatedWorker
 from reducing.cases import Specimen
 
@@ -83,11 +83,9 @@ def cvise(specimen: Specimen, workers: int, seconds: float) -> Rival | None:
             asked += 1
             with judges.judge() as judge:
                 answer = judge.ask(read_request, path)
-            if not isinstance(answer, ReadAnswer) or answer.problem:
+            if not isinstance(answer, str):
                 return False
-            return any(
-                item.id == criterion.id for item in judges.failures(replace(specimen.case, module_json=answer.value))
-            )
+            return any(item.id == criterion.id for item in judges.failures(replace(specimen.case, module_json=answer)))
 
         if not shows(str(module)):
             return None
@@ -111,7 +109,7 @@ def cvise(specimen: Specimen, workers: int, seconds: float) -> Rival | None:
                 process.wait()
             spent = time.perf_counter() - began
         left = judge.ask(read_request, str(module))
-        facts = judge.facts(replace(specimen.case, module_json=left.value)) if isinstance(left, ReadAnswer) else None
+        facts = judge.facts(replace(specimen.case, module_json=left)) if isinstance(left, str) else None
         lines = len(module.read_text().splitlines())
         return Rival(specimen.bindings if facts is None else facts.bindings, lines, spent, asked)
 

@@ -226,20 +226,12 @@ def reduce_case(
     return reduce(case, OracleCriterion(verdict, seconds=seconds), ReductionPlan(limits or SearchLimits()))
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAnswer:
-    """A result, or why there is none (one line for the user)."""
-
-    value: Any = None
-    problem: str = ""
-
-
-def read_request(path: str) -> ReadAnswer:
-    """Read the module of a file as JSON; runs in a worker."""
+def read_request(path: str) -> str | ModuleFileError:
+    """Read the module of a file as JSON, or say why there is none; runs in a worker."""
     try:
-        return ReadAnswer(read_module(path))
+        return read_module(path)
     except ModuleFileError as error:
-        return ReadAnswer(problem=str(error))
+        return error
 
 
 def script_request(module_json: str) -> str:
@@ -257,11 +249,11 @@ def case_of_file(path: Path, passes: tuple[PassRef, ...], input_seed: int = 0) -
     """
     with isolated_worker() as worker:
         answer = Judge(worker, ()).ask(read_request, str(path.resolve()))
-    if not isinstance(answer, ReadAnswer):
+    if isinstance(answer, ModuleFileError):
+        raise answer
+    if not isinstance(answer, str):
         raise ModuleFileError(f"reading '{path}' ended the process")
-    if answer.problem:
-        raise ModuleFileError(answer.problem)
-    return Case(answer.value, passes, input_seed)
+    return Case(answer, passes, input_seed)
 
 
 def failures(case: Case, oracle: OracleName | None = None, seconds: float = DEFAULT_TIME_LIMIT) -> list[Verdict]:

@@ -16,26 +16,19 @@ _LONGEST = 20_000
 
 
 class LineTable:
-    """Texts as lists of numbers of lines: scripts share most of theirs, so that a page of hundreds stays small.
-
-    Attributes:
-        table: The distinct lines.
-    """
+    """Texts as lists of numbers of lines: scripts share most of theirs, so that a page of hundreds stays small."""
 
     def __init__(self) -> None:
-        self.table: list[str] = []
         self._numbers: dict[str, int] = {}
+
+    @property
+    def table(self) -> list[str]:
+        """The distinct lines."""
+        return [*self._numbers]
 
     def add(self, text: str) -> list[int]:
         """Return the numbers of the lines of ``text``, which joined by line ends give it back."""
-        return [self._number(line) for line in text.split("\n")]
-
-    def _number(self, line: str) -> int:
-        number = self._numbers.get(line)
-        if number is None:
-            number = self._numbers[line] = len(self.table)
-            self.table.append(line)
-        return number
+        return [self._numbers.setdefault(line, len(self._numbers)) for line in text.split("\n")]
 
 
 def finding_rows(

@@ -22,23 +22,15 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer: it holds or not, or why neither could be said, in one line."""
-
-    holds: bool = False
-    problem: str = ""
-
-
-def predicate_request(case: Case, target: str) -> Reply:
-    """Ask the user's function, in a worker."""
+def predicate_request(case: Case, target: str) -> bool | str:
+    """Ask the user's function, in a worker: whether it holds, or why that cannot be said, in one line."""
     from fuzzer.core.case import load_module
     from relaxkit.passes.pass_ref import PassReferenceError, load_factory
 
     try:
         function = load_factory(target)
     except PassReferenceError as error:
-        return Reply(problem=" ".join(str(error).split()))
+        return " ".join(str(error).split())
     arguments: list[Any] = [load_module(case)]
     if case.passes:
         import tvm
@@ -51,10 +43,10 @@ def predicate_request(case: Case, target: str) -> Reply:
         raise
     except Exception as error:
         message = " ".join(str(error).split())[:200]
-        return Reply(problem=f"'{target}' raised {type(error).__name__}{': ' if message else ''}{message}")
+        return f"'{target}' raised {type(error).__name__}{': ' if message else ''}{message}"
     if type(answer).__name__ not in ("bool", "bool_"):  # NumPy's own is as good
-        return Reply(problem=f"'{target}' gave a {type(answer).__name__}, not True or False")
-    return Reply(bool(answer))
+        return f"'{target}' gave a {type(answer).__name__}, not True or False"
+    return bool(answer)
 
 
 class PredicateJudge(Judge):
@@ -74,10 +66,11 @@ class PredicateJudge(Judge):
         """Return the criterion where it holds."""
         target = self.criterion.target
         answer = self.ask(predicate_request, case, target)
-        if isinstance(answer, Reply):
-            self.problem = answer.problem
-            return (Failing(self.criterion.id, self.criterion.text),) if answer.holds else ()
-        self.problem = f"'{target}' ended the process: {answer.detail}" if isinstance(answer, Died) else self.trouble
+        if isinstance(answer, bool):
+            self.problem = ""
+            return (Failing(self.criterion.id, self.criterion.text),) if answer else ()
+        ended = f"'{target}' ended the process: {answer.detail}" if isinstance(answer, Died) else self.trouble
+        self.problem = answer if isinstance(answer, str) else ended
         return ()
 
 

@@ -11,7 +11,6 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import tvm
@@ -49,34 +48,24 @@ Edited = Iterator[tuple[str, str]]
 """Texts, each behind a few words on what is different."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A text near that of a failing module; whether it is that of a module is to be seen.
+def neighbours(module_json: str) -> list[tuple[Nearest, str]]:
+    """Return texts near that of a module, and what is different, the nearest first; whether of modules is to be seen.
 
-    Attributes:
-        nearest: What is different.
-        text: The text.
+    None where it cannot be given as text.
     """
-
-    nearest: Nearest
-    text: str
-
-
-def neighbours(module_json: str) -> list[Neighbour]:
-    """Neighbours of a module, the nearest first; none where it cannot be given as text."""
     source = module_source(from_json_graph_str(module_json))
     if not source.is_script:
         return []
     text = source.text
-    found: dict[str, tuple[tuple[int, int, int], Neighbour]] = {}
+    found: dict[str, tuple[tuple[int, int, int], Nearest]] = {}
     for what, other in itertools.chain(_mutated(text), _reduced(module_json)):
         if other in found or other == text or _ones(other) > _ones(text):
             continue
         edits = edits_between(text, other)
         if edits is not None:
             lines = sum(old.count("\n") + 1 for old, _ in edits)
-            found[other] = (_TELLING.get(what, 2), lines, _distance(edits)), Neighbour(Nearest(what, edits), other)
-    return [neighbour for _, neighbour in sorted(found.values(), key=lambda item: item[0])]
+            found[other] = (_TELLING.get(what, 2), lines, _distance(edits)), Nearest(what, edits)
+    return [(nearest, other) for other, (_, nearest) in sorted(found.items(), key=lambda item: item[1][0])]
 
 
 def _ones(text: str) -> int:

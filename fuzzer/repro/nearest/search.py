@@ -58,10 +58,10 @@ def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float =
         return None  # each neighbour that hangs as well would take its time limit
     until = time.monotonic() + seconds
     found = judge.ask(Elsewhere("fuzzer.repro.nearest.edits", "neighbours"), case.module_json)
-    for neighbour in found[:NEAREST_QUERIES] if isinstance(found, list) else []:
+    nearest: Nearest
+    for nearest, text in found[:NEAREST_QUERIES] if isinstance(found, list) else []:
         if time.monotonic() >= until:
             return None
-        if judge.ask(attempt_request, case, neighbour.text, judge.oracles) is True:
-            nearest: Nearest = neighbour.nearest
+        if judge.ask(attempt_request, case, text, judge.oracles) is True:
             return nearest
     return None

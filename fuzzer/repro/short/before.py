@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import tvm
@@ -31,34 +30,10 @@ _CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
 
 def source_of(module: Any, name: str) -> str:
     """Return the lines that make an equal module and bind it to ``name``; raises ``Unsayable`` where none do."""
-    try:
-        constants = _Constants(name)
-        plain = _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", unwrapped(module, constants.source)))
-    except Unsayable:
-        raise
-    except Exception:  # what TVM cannot print is built
-        return _built(module, name)
-    for text in (_without_annotations(plain), plain):
-        if _reads_back(text, constants.objects, module):
-            return wrapped("\n".join([*constants.lines, text])) + "\n"
-    return _built(module, name)
+    lines: list[str] = []  # constants, of which none stand where they are used
+    objects: dict[str, Any] = {}
 
-
-@dataclass
-class _Constants:
-    """The constants of a module that stand in lines of their own.
-
-    Attributes:
-        stem: How their names begin.
-        lines: Their definitions.
-        objects: Their values by name.
-    """
-
-    stem: str
-    lines: list[str] = field(default_factory=list)
-    objects: dict[str, Any] = field(default_factory=dict)
-
-    def source(self, item: Any) -> str:
+    def constant(item: Any) -> str:
         """Write a constant where it is used; empty for what is none."""
         value = getattr(item, "value", None)
         if not isinstance(value, tvm.runtime.Tensor):
@@ -67,10 +42,21 @@ class _Constants:
         written = nested(array) if array.size <= _LISTED_ELEMENTS else ""
         if written and array.size and "np." not in written:
             return f'R.const({written}, "{dtype}")'
-        name = f"{self.stem.lower()}_{len(self.lines)}"
-        self.lines.append(f'{name} = relax.const({array_source(array)}, "{dtype}")')
-        self.objects[name] = relax.const(array, dtype)
-        return name
+        bound = f"{name.lower()}_{len(lines)}"
+        lines.append(f'{bound} = relax.const({array_source(array)}, "{dtype}")')
+        objects[bound] = relax.const(array, dtype)
+        return bound
+
+    try:
+        plain = _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", unwrapped(module, constant)))
+    except Unsayable:
+        raise
+    except Exception:  # what TVM cannot print is built
+        return _built(module, name)
+    for text in (_without_annotations(plain), plain):
+        if _reads_back(text, objects, module):
+            return wrapped("\n".join([*lines, text])) + "\n"
+    return _built(module, name)
 
 
 def _built(module: Any, name: str) -> str:
