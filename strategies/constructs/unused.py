@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tvm import relax, tirx
@@ -75,7 +75,9 @@ def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
     # TVM's analysis takes some symbols that only branches use for defined there.
     free |= set(relax.analysis.defined_symbolic_vars(body))
     # TVM takes a symbol in the type of a local function's parameter for defined there, also when it is used elsewhere.
-    free |= {symbol for inner in _local_parameters(body) for symbol in (*_defined(inner.ty), *_mentioned(inner.ty))}
+    for local in expressions(body):
+        for inner in local.params if isinstance(local, relax.Function) else ():
+            free |= {*_defined(inner.ty), *_mentioned(inner.ty)}
     gone: list[Any] = []
     for parameter in reversed(parameters):
         rest = [other for other in parameters if other is not parameter and other not in gone]
@@ -85,11 +87,6 @@ def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
         if parameter not in needed and not (own - elsewhere) & needed:
             gone.append(parameter)
     return gone
-
-
-def _local_parameters(sequence: Any) -> Iterable[Any]:
-    """Return parameters of the local functions of a ``SeqExpr``, branches included."""
-    return (param for expr in expressions(sequence) if isinstance(expr, relax.Function) for param in expr.params)
 
 
 def _defined(ty: Any) -> list[Any]:

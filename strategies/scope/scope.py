@@ -150,7 +150,15 @@ class Scope(BindingEmitter):
         own = [value for value in fits if aim and self._is_made_by(aim, value.expr)]
         chosen = own[0] if own and self.index(4) else self._chosen(fits, given)
         if chosen is None:
-            return self._made(dtypes, ranks, shape, static, bounds, where)
+            for _ in range(8):
+                dtype = self.pick_dtype(dtypes)
+                mark = len(self.frame.awaited)
+                dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
+                value = Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))
+                if where is None or where(value):
+                    return self.make(dims, dtype, bounds)
+                self.frame.forget_symbols(mark)
+            raise Infeasible(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")
         self._last = chosen
         return self.guard(chosen, bounds) if bounds is not None else chosen
 
@@ -177,7 +185,7 @@ class Scope(BindingEmitter):
         if not computed and not given:
             return None
         way = self.index(8)
-        if way == 7 and self._may_make():
+        if way == 7 and (self.has(Feature.CONSTANTS) or self.can_add_parameter()):
             return None
         if way < 5 and computed:
             # What nothing took yet, or it would be dead code; the second operand of a step is seldom its first again.
@@ -242,7 +250,11 @@ class Scope(BindingEmitter):
         dims: list[Dim] = []
         for _ in range(rank):
             if symbolic and self.index(8) >= 4 and sum(not isinstance(dim, int) for dim in dims) < MAX_SYMBOLS:
-                dims.append(self.symbol() if self.can_add_parameter() else self._known_dim())
+                dims.append(
+                    self.symbol()
+                    if self.can_add_parameter()
+                    else self.pick(self.frame.symbol_list or [self.small_dim()])
+                )
             else:
                 dims.append(self.small_dim())
         most, large = MAX_ELEMENTS, -1
@@ -260,10 +272,6 @@ class Scope(BindingEmitter):
             widest = max(rest, key=lambda place: dims[place])
             dims[widest] = 2 if dims[widest] > 2 else 1
         return tuple(dims)
-
-    def _known_dim(self) -> Dim:
-        known = self.frame.symbol_list
-        return self.pick(known) if known else self.small_dim()
 
     def can_add_parameter(self) -> bool:
         """Say whether the function can still get a parameter."""
@@ -300,29 +308,6 @@ class Scope(BindingEmitter):
             self.values, self.keep_outputs = before, keep
             self.branches -= 1
             del self.frame.cast_symbols[casts:]
-
-    def _may_make(self) -> bool:
-        return self.has(Feature.CONSTANTS) or self.can_add_parameter()
-
-    def _made(
-        self,
-        dtypes: tuple[str, ...] | None,
-        ranks: Sequence[int] | None,
-        shape: Sequence[Dim] | None,
-        static: bool,
-        bounds: Bounds | None,
-        where: Callable[[Value], bool] | None,
-    ) -> Value:
-        for _ in range(8):
-            dtype = self.pick_dtype(dtypes)
-            mark = len(self.frame.awaited)
-            dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
-            if where is None:
-                return self.make(dims, dtype, bounds)
-            if where(Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))):
-                return self.make(dims, dtype, bounds)
-            self.frame.forget_symbols(mark)
-        raise Infeasible(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")
 
     def make(self, dims: Sequence[Dim], dtype: str, bounds: Bounds | None = None) -> Value:
         """Return a new tensor: a parameter, a constant or a filled tensor.

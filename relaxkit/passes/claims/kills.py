@@ -20,6 +20,9 @@ from relaxkit.passes.claims.paths import ways
 from relaxkit.passes.contract import Harm, claimed, nothing_left
 
 _KILLS = "its documentation, 'Drop all tensor/storage objects after last use'"
+_TENSORS = (relax.TensorType, relax.TupleType)
+"""Not R.Any, as of the shape heap that VMShapeLower did not need: it says of none."""
+_IN_REGISTERS = (*_TENSORS, relax.AnyType)
 
 
 @claimed("nothing is used after it was killed", _KILLS, Harm.WRONG)
@@ -66,18 +69,9 @@ def killed_without_register(ran: Any) -> str:
             (target,) = value.args
             if not isinstance(target, relax.Var):
                 return f"something else than a variable is killed\nkills {target} in {name}, which is no variable"
-            if target in constants or not _has_register(target):
+            if target in constants or not isinstance(target.ty, _IN_REGISTERS):
                 return f"what lives in no register is killed\nkills {target.name} of {name}, which lives in no register"
     return ""
-
-
-def _has_register(var: Any) -> bool:
-    return isinstance(var.ty, (relax.TensorType, relax.TupleType, relax.AnyType))
-
-
-def _is_tensor(var: Any) -> bool:
-    """Or a tuple of some; R.Any, as of the shape heap that VMShapeLower did not need, says of none."""
-    return isinstance(var.ty, (relax.TensorType, relax.TupleType))
 
 
 @nothing_left("everything is killed behind its last use", _KILLS, shown='assert "kill_" in After.script()')
@@ -112,7 +106,8 @@ def _survivor(sequence: Any) -> Any:
             excused.update(relax.analysis.free_vars(value.false_branch))
         elif isinstance(value, relax.Function):
             excused.update(relax.analysis.free_vars(value))
-        if operator_of(value) in STORING or (_is_tensor(binding.var) and not isinstance(value, tvm.ir.GenericConst)):
+        tensors = isinstance(binding.var.ty, _TENSORS) and not isinstance(value, tvm.ir.GenericConst)
+        if tensors or operator_of(value) in STORING:
             wanted.add(binding.var)
     for var, position in last.items():
         if var not in wanted or var in excused:

@@ -7,7 +7,6 @@ plan is wrong here only when some run of the function does overwrite a tensor th
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import re
@@ -165,16 +164,13 @@ def _overlap(one: Lent, other: Lent) -> bool:
     for lent in (one, other):
         if lent.shape is None:
             return False
-        size, values = _bytes_of(lent), dict.fromkeys(_symbols_of_all([*lent.shape, lent.offset]), 3)
+        size = math.prod(lent.shape, start=element_bytes(lent.dtype))
+        values = dict.fromkeys(_symbols_of_all([*lent.shape, lent.offset]), 3)
         start, length = number_of(lent.offset, values), number_of(size, values)
         if start is None or not length:
             return False
         ends.append((start, start + length))
     return ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
-
-
-def _bytes_of(lent: Lent) -> Any:
-    return functools.reduce(lambda product, dim: product * dim, lent.shape or (), element_bytes(lent.dtype))
 
 
 def element_bytes(dtype: str) -> int:

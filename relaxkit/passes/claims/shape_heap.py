@@ -69,7 +69,8 @@ def run_on_symbols(steps: Sequence[PathStep], functions: Mapping[str, Any]) -> l
         elif name in ("vm.builtin.make_shape", "vm.builtin.make_prim_value"):
             if (heap := heaps.get(value.args[0])) is not None:
                 shape = name.endswith("shape")
-                made = _made(heap, _pairs(value.args[2 if shape else 1 :]))
+                pairs = _pairs(value.args[2 if shape else 1 :])
+                made = [heap.read(slot) if code == LOAD_FROM_HEAP else slot for code, slot in pairs]
                 heap.shapes.extend([made] if shape else [])
         elif isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar) and len(value.args) == 1:
             kernel = functions.get(str(value.op.name_hint))
@@ -99,10 +100,6 @@ def _dims_of(value: Any) -> list[Any] | None:
         return [value]
     found = ty.values if isinstance(ty, relax.ShapeType) else getattr(getattr(ty, "shape", None), "values", None)
     return None if found is None else list(found)
-
-
-def _made(heap: Heap, pairs: list[tuple[int, int]]) -> list[Any]:
-    return [heap.read(slot) if code == LOAD_FROM_HEAP else slot for code, slot in pairs]
 
 
 def _stores_of(kernel: Any) -> Iterator[Any]:
