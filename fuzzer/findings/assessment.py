@@ -69,6 +69,7 @@ class Culprit(TextEnum):
 
     TYPE_INFERENCE = "type inference"
     BUILDER = "block builder"
+    LOWERING = "lowering"
     LLVM = "LLVM code generator"
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"

@@ -16,36 +16,41 @@ from typing import Any
 
 import tvm
 from tvm import relax
+from tvm.relax.dpl import rewrite_call, wildcard
 
 from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame, Culprit
+from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.findings.signature import normalise
 from fuzzer.worker.child import breadcrumb
 from oracles.core.applicability import refusal_of
 from oracles.core.blame import PassTrace, first_writer, names_inside
-from oracles.core.evidence import evidence_of
+from oracles.core.evidence import evidence_of, unbuildable
 from oracles.core.function_signatures import mistyped_call
-from oracles.core.module_facts import apply, complaint
+from oracles.core.module_facts import apply, complaint, reloads
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Verdict
+from oracles.core.verdict import Evidence, Notation, Verdict
 from oracles.measure.input_variations import Variation
 from oracles.semantics.replay import FLOAT8
 from oracles.structural.postcondition import arguments
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.ir.operator_facts import HOOKS
-from relaxkit.ir.walk import expressions_in, nodes, operator_has, operator_of, places
+from relaxkit.ir.types import flat
+from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.runtime.compile.kernels import Checks, compile_object
-from relaxkit.runtime.compile.legalization import FLEGALIZE
 from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
+from relaxkit.runtime.run import session
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value"})
+_ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
 _CAST = "relax.astype"
-_POLICY = "TMixedPrecisionPolicy"
+_IN_PLACE = "relax.call_tir_inplace"
+_NO_DTYPE = ("None", "", "void")
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
@@ -66,7 +71,12 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):
         found = Blame(str(Culprit.MACHINE), "no module names registers: its code generator and the machine do")
     elif evidence.kind in _UNBUILT:
-        found = _unlegalized(evidence) or _behind(subject, index, evidence)
+        made = subject.module if index is None else subject.chain[index].module
+        found = _behind(subject, index, evidence) or of_operators(made, evidence)
+        if found is None and index is not None:
+            found = _inside(subject, index, elementary, evidence)
+    elif evidence.kind in _ONCE_MORE:
+        found = _overwriting(subject.output.module)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
         found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
     elif evidence.details.variation == Variation.NO_ELEMENTS.value and begins_in_a_loop(subject.output.module):
@@ -78,10 +88,11 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, index)) is not None:
         found = hooked
     elif verdict.oracle is not OracleName.NUMERIC:
-        found = _inside(subject, index, elementary) or _in_hook(subject, index, evidence)
+        found = _inside(subject, index, elementary, evidence) or _in_hook(subject, index, evidence)
         found = found or _inference(subject, index, evidence)
         if found is None and verdict.oracle is OracleName.CRASH:
-            found = _hook(subject, index)
+            of_others = symptom_of_verdict(verdict).place and verdict.culprit != the_pass(Trait.LEGALIZES)
+            found = of_operators(subject.input_of(index), evidence) if of_others else _hook(subject, index)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -102,14 +113,6 @@ def _step_of(subject: Subject, name: str) -> int | None:
 
 
 # Behind the judged pass.
-
-
-def _unlegalized(evidence: Evidence) -> Blame | None:
-    """Blame legalization for an operator that it knows nothing of, and that computes: it has a policy of precision."""
-    name = f"relax.{evidence.details.operator}"
-    if not evidence.details.operator or operator_has(name, FLEGALIZE) or not operator_has(name, _POLICY):
-        return None
-    return Blame(the_pass(Trait.LEGALIZES), f"{name} has no legalization")
 
 
 def _behind(subject: Subject, index: int | None, evidence: Evidence) -> Blame | None:
@@ -164,6 +167,69 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
     return None, module
 
 
+def of_operators(module: Any, evidence: Evidence) -> Blame | None:
+    """Blame the lowering of an operator: a call of it alone, of operands whose types say all, fails in the same way."""
+    for call in filter(operator_of, expressions_in(module)):
+        with contextlib.suppress(tvm.error.InternalError):  # no call of it can be made alone
+            if (alone := _alone(call)) is not None and _shows(alone, evidence):
+                reason = "a call of it alone, of operands of known types, fails in the same way without the pass"
+                return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
+    return None
+
+
+def _shows(module: Any, evidence: Evidence) -> bool:
+    """Say whether a module has what was observed, or does not build with an error of the same place and words."""
+    if evidence.details.notation is Notation.JSON:
+        return not reloads(module)
+    if (found := complaint(module)) is None:
+        try:
+            session().build(module)
+            return False
+        except Exception as error:
+            found = unbuildable(evidence_of(error)) if evidence.kind == "does-not-build" else evidence_of(error)
+    words = normalise(found.message) == normalise(evidence.message)
+    return words and (found.kind, found.frames[:1]) == (evidence.kind, evidence.frames[:1])
+
+
+def _alone(call: relax.Call) -> Any:
+    """Return a module of one call, of parameters of the same types; ``None`` where these leave something open."""
+    params: dict[Any, relax.Var] = {}
+
+    def operand(expr: Any) -> Any:
+        if isinstance(expr, relax.Tuple):
+            return relax.Tuple([operand(each) for each in expr.fields])
+        return params.setdefault(expr, relax.Var(f"x{len(params)}", expr.ty)) if isinstance(expr, relax.Var) else expr
+
+    new = relax.Call(call.op, [operand(each) for each in call.args], call.attrs, call.ty_args)
+    known = all(_is_known(leaf) for each in call.args for leaf in flat(each.ty))
+    if not known or any(str(getattr(leaf, "dtype", "any")) in _NO_DTYPE for leaf in flat(call.ty)):
+        return None
+    symbols = relax.analysis.free_symbolic_vars(relax.Function([*params.values()], relax.SeqExpr([], new), call.ty))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [*params.values(), *([relax.Var("dims", relax.ShapeType(symbols))] * bool(symbols))]):
+        builder.emit_func_output(builder.emit(new))
+    return builder.get()
+
+
+def _is_known(ty: Any) -> bool:
+    if isinstance(ty, relax.TensorType):
+        return isinstance(ty.shape, relax.ShapeExpr) and str(ty.dtype) not in _NO_DTYPE
+    return isinstance(ty, tvm.ir.PrimType) or (isinstance(ty, relax.ShapeType) and ty.values is not None)
+
+
+def _overwriting(module: Any) -> Blame | None:
+    """Blame the first pass of the lowering that has a kernel write into a constant, which the next call then reads."""
+    for name, run in [("", lambda given: given), *_lowering()]:
+        if (module := apply(run, module).module) is None:
+            return None
+        bound = {each.var: each.value for _, function in relax_functions(module) for each in places(function)}
+        calls = [call for call in bound.values() if operator_of(call) == _IN_PLACE]
+        written = [call.args[1].fields[at] for call in calls for at in call.attrs.inplace_indices if at >= 0]
+        if any(is_constant(bound.get(each, each)) for each in written):
+            return Blame(name, "it puts a constant where a kernel writes into its operand") if name else None
+    return None
+
+
 def _same(left: Evidence, right: Evidence) -> bool:
     """Say whether two errors are one; of those of C++ containers no place is known."""
     placed = left.frames and right.frames and left.frames[0].startswith("src/")
@@ -187,7 +253,7 @@ def _unsound(module: Any) -> bool:
 def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
     """Find the pass of TIR, or the code generator, that refuses a well-formed kernel."""
     for var, kernel in module.functions.items():
-        if not isinstance(kernel, tvm.tirx.PrimFunc) or not tvm.tirx.analysis.verify_well_formed(kernel, False):
+        if not isinstance(kernel, tvm.tirx.PrimFunc) or not tvm.s_tir.analysis.verify_well_formed(kernel, False):
             continue
         trace = PassTrace(lambda running, output: None)
         try:
@@ -204,14 +270,24 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
 # Inside of the judged pass.
 
 
-def _inside(subject: Subject, index: int, elementary: str) -> Blame | None:
-    """Find the pass inside of the judged one that does the same by itself."""
-    step = subject.plan.steps[index]
-    if elementary in ("", step.ref.name):
+_PARTS = {
+    "relax.dpl.rewrite_call": relax.transform.function_pass(
+        lambda function, *_: rewrite_call(wildcard(), lambda call, _: call, function), opt_level=0
+    ),
+    "s_tir.renew_defs": tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0),
+}
+"""Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else."""
+
+
+def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -> Blame | None:
+    """Find the pass, or the function, inside of the judged one that does the same by itself."""
+    step, given = subject.plan.steps[index], subject.input_of(index)
+    if elementary not in ("", step.ref.name, *step.contract.inside, *names_inside(subject.built(index), given)):
         return None
-    if elementary in step.contract.inside or elementary in names_inside(subject.built(index), subject.input_of(index)):
-        return Blame(elementary, f"it does the same by itself, and {step.ref.name} runs it")
-    return None
+    parts = {name: apply(_PARTS[name], given).module for name in _PARTS.keys() & step.contract.inside}
+    shown = [name for name, made in parts.items() if made is not None and _shows(made, evidence)]
+    name = next(iter(shown), "") if elementary in ("", step.ref.name) else elementary
+    return Blame(name, f"it does the same by itself, and {step.ref.name} runs it") if name else None
 
 
 def _hook(subject: Subject, index: int) -> Blame | None:

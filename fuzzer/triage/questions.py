@@ -88,15 +88,15 @@ def skeleton(module_json: str) -> Skeleton:
     return Skeleton(tuple(sorted(operators)), tuple(sorted(set(profile.parts) - {"function"})))
 
 
-def nested(case: Case, culprit: str, kind: str) -> str:
-    """Return, in a worker, the innermost public pass in the culprit that first gives such a module; empty for none."""
+def nested(case: Case, culprit: str, kind: str, again: bool) -> str:
+    """Return, in a worker, the innermost public pass in the culprit, run ``again``, that first gives such a module."""
     breadcrumb("traits")
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     steps = subject.plan.steps
     for index in range(len(subject.chain)):
         if steps[index].ref.name != culprit:
             continue
-        entered = subject.input_of(index)
+        entered = subject.chain[index].module if again else subject.input_of(index)
         wrong = functools.partial(changed_signature, entered) if kind == "signature" else complaint
         if (name := inner_pass(subject.built(index), entered, wrong, innermost=True)) is not None:
             return name

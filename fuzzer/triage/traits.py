@@ -41,6 +41,7 @@ ELEMENTARY = (
 RemovePurityChecking does nothing but to rebuild every function, and so to infer its types afresh.
 """
 _NESTED = ("ill-formed", "signature")
+_FORMS = (OracleName.WELL_FORMED, OracleName.IDEMPOTENCE)
 
 
 def find_traits(judge: Judge, case: Case, verdict: Verdict) -> Traits:
@@ -67,9 +68,10 @@ def _telling(verdict: Verdict) -> tuple[Edit, ...]:
 
 def _nested(judge: Judge, case: Case, verdict: Verdict) -> str:
     found = verdict.evidence
-    if found is None or found.kind not in _NESTED or verdict.oracle is not OracleName.WELL_FORMED:
+    if found is None or found.kind not in _NESTED or verdict.oracle not in _FORMS:
         return ""
-    name: Any = judge.ask(_asked("nested"), case, verdict.culprit, found.kind)
+    again = verdict.oracle is OracleName.IDEMPOTENCE
+    name: Any = judge.ask(_asked("nested"), case, verdict.culprit, found.kind, again)
     return name if isinstance(name, str) else ""
 
 

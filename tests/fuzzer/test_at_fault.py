@@ -294,7 +294,137 @@ class Unlegalized:
 def test_legalization_is_blamed_for_an_operator_that_it_knows_nothing_of(worker: IsolatedWorker) -> None:
     case = Case(str(tvm.ir.save_json(Unlegalized)), (PassRef("build:default", 'relax.get_pipeline("default")'),), 0)
     found = weighed(worker, case, OracleName.NUMERIC)
-    assert (found.blame, found.reason) == ("LegalizeOps", "relax.ewise_fma has no legalization")
+    assert found.blame == "lowering of relax.ewise_fma"
+
+
+@I.ir_module
+class Reshaped:
+    @R.function
+    def main(x: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
+        m = T.int64()
+        with R.dataflow():
+            lv = R.reshape(x, R.shape([m]))
+            lv1 = R.permute_dims(lv)
+            R.output(lv1)
+        return lv1
+
+
+@I.ir_module
+class Joined:
+    @R.function
+    def main(x: R.Tensor((0,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        with R.dataflow():
+            lv = R.concat((x, x1))
+            lv1 = R.sum(lv)
+            R.output(lv1)
+        return lv1
+
+
+@I.ir_module
+class Normalized:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1, 1, 1), "float32"):
+        with R.dataflow():
+            lv = R.nn.instance_norm(x, x1, x1, channel_axis=-1, axes=[1])
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
+class Halved:
+    @R.function
+    def main() -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            lv = R.atan(R.const([1.0], "float32"))
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
+class Branched:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), x1: R.Tensor((), "bool")) -> R.Tensor(("n",), "float32"):
+        if x1:
+            lv = R.abs(x)
+            lv1 = lv
+        else:
+            lv1 = x
+        return R.tanh(lv1)
+
+
+@I.ir_module
+class Cast:
+    @R.function
+    def main(x: R.Tensor((), "float64")) -> R.Tensor((), "float64"):
+        with R.dataflow():
+            lv = R.astype(R.const(1.0, "float32"), dtype="float64")
+            lv1 = R.add(x, lv)
+            R.output(lv1)
+        return lv1
+
+
+@I.ir_module
+class Bound:
+    @R.function
+    def main(x: R.Tensor((), "float64")) -> R.Tensor((), "float64"):
+        with R.dataflow():
+            lv: R.Tensor((), "float64") = R.const(1.0, "float64")
+            lv1 = R.add(x, lv)
+            R.output(lv1)
+        return lv1
+
+
+@I.ir_module
+class Attended:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1, 1), "float32")) -> R.Tensor((1, 1, 1, 1), "float32"):
+        return R.nn.attention_bias(x, x, x, x)
+
+
+@I.ir_module
+class Closing:
+    @R.function(private=True)
+    def f1(x: R.Tensor((), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        cls = Closing
+        return cls.f2(x, x1)
+
+    @R.function(private=True)
+    def f2(x: R.Tensor((), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        return R.const(1.0, "float32")
+
+    @R.function
+    def main(x: R.Tensor((), "float32"), x1: R.Tensor((1,), "float32")) -> R.Object:
+        cls = Closing
+        return R.make_closure(cls.f1, (x, x1))
+
+
+MATCHED = (
+    'relax.transform.FuseOpsByPattern([("of.both", is_op("relax.permute_dims")(is_op("relax.reshape")'
+    "(wildcard(), wildcard())))])"
+)
+
+
+@pytest.mark.parametrize(
+    ("module", "judged", "oracle", "blame"),
+    [
+        (Reshaped, MATCHED, OracleName.NUMERIC, "lowering of relax.reshape"),
+        (Joined, 'relax.transform.Gradient("main")', OracleName.NUMERIC, "lowering of relax.split"),
+        (Normalized, "relax.transform.FoldConstant()", OracleName.CRASH, "lowering of relax.nn.instance_norm"),
+        (Normalized, "relax.transform.LegalizeOps()", OracleName.CRASH, "LegalizeOps"),
+        (Halved, "relax.transform.ToMixedPrecision()", OracleName.NUMERIC, "LLVM code generator"),
+        (Branched, "relax.transform.RemoveRedundantReshape()", OracleName.NUMERIC, "relax.dpl.rewrite_call"),
+        (Cast, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC, "LegalizeOps"),
+        (Bound, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC, "DataflowUseInplaceCalls"),
+        (Attended, "relax.transform.AttachAttrLayoutFreeBuffers()", OracleName.ROUNDTRIP, "s_tir.renew_defs"),
+        (Closing, "relax.transform.FuseTIR()", OracleName.IDEMPOTENCE, "RemoveUnusedParameters"),
+    ],
+)
+def test_what_a_pass_only_exposes_or_calls_is_blamed(
+    worker: IsolatedWorker, module: Any, judged: str, oracle: OracleName, blame: str
+) -> None:
+    name = judged.removeprefix("relax.transform.").partition("(")[0]
+    case = Case(str(tvm.ir.save_json(module)), (PassRef(name, judged),), 0)
+    assert weighed(worker, case, oracle).blame == blame
 
 
 # A planted pass behind the judged one, and its clean twin.

@@ -167,6 +167,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _OnKernels(
         "AttachAttrLayoutFreeBuffers",
+        inside=("s_tir.renew_defs",),  # attach_attr_layout_free_buffers.cc
         postconditions=stated(fusion.free_buffers_wrong),
         idempotence=Idempotence.NEVER,
         notes="gives every kernel that it looks at a new name (add, add1, add11, ...), measured on one call",

@@ -52,8 +52,8 @@ PARTS_OF_LEVEL_ONE = (
     ),
 )
 # src/relax/ir/dataflow_expr_rewriter.cc: what a pattern's rewriting ends with, until nothing changes.
-REWRITER = ("CanonicalizeBindings", "EliminateCommonSubexpr", "DeadCodeElimination")
-"""Passes whose functions the rewriter of patterns calls."""
+REWRITER = ("CanonicalizeBindings", "EliminateCommonSubexpr", "DeadCodeElimination", "relax.dpl.rewrite_call")
+"""The rewriter of patterns, and the passes whose functions it calls."""
 NEEDS_TARGET = Dependence(
     frozenset({Circumstance.NO_TARGET}),
     'python/tvm/relax/backend/utils.py: "Target not found. Please ensure that the target is annotated within the '
