@@ -36,7 +36,7 @@ from oracles.structural.postcondition import arguments
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.ir.operator_facts import HOOKS
-from relaxkit.ir.types import flat
+from relaxkit.ir.types import dims_of, flat
 from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
@@ -201,20 +201,15 @@ def _alone(call: relax.Call) -> Any:
         return params.setdefault(expr, relax.Var(f"x{len(params)}", expr.ty)) if isinstance(expr, relax.Var) else expr
 
     new = relax.Call(call.op, [operand(each) for each in call.args], call.attrs, call.ty_args)
-    known = all(_is_known(leaf) for each in call.args for leaf in flat(each.ty))
-    if not known or any(str(getattr(leaf, "dtype", "any")) in _NO_DTYPE for leaf in flat(call.ty)):
+    given = [leaf for each in call.args for leaf in flat(each.ty)]
+    open_dtype = any(str(getattr(leaf, "dtype", "any")) in _NO_DTYPE for leaf in (*given, *flat(call.ty)))
+    if open_dtype or not all(isinstance(leaf, tvm.ir.PrimType) or dims_of(leaf) is not None for leaf in given):
         return None
     symbols = relax.analysis.free_symbolic_vars(relax.Function([*params.values()], relax.SeqExpr([], new), call.ty))
     builder = relax.BlockBuilder()
     with builder.function("main", [*params.values(), *([relax.Var("dims", relax.ShapeType(symbols))] * bool(symbols))]):
         builder.emit_func_output(builder.emit(new))
     return builder.get()
-
-
-def _is_known(ty: Any) -> bool:
-    if isinstance(ty, relax.TensorType):
-        return isinstance(ty.shape, relax.ShapeExpr) and str(ty.dtype) not in _NO_DTYPE
-    return isinstance(ty, tvm.ir.PrimType) or (isinstance(ty, relax.ShapeType) and ty.values is not None)
 
 
 def _overwriting(module: Any) -> Blame | None:
