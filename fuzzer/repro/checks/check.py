@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 NOT_EQUAL = "not-equal"
-_REPEATS = 20  # true failures of determinism are random
+REPEATS = 20  # true failures of determinism are random
 _HANG_REPEATS = 2  # as many as the oracle's: many honest runs together must not look like a hang
 _DEATH_SECONDS = 90.0
 _ENOUGH = 40
@@ -100,7 +100,7 @@ class FailingCase:
     @property
     def repeats(self) -> int:
         """Return how often a run is repeated before nothing is said to be wrong."""
-        return _HANG_REPEATS if self.evidence.details.death is Death.HANG else _REPEATS
+        return _HANG_REPEATS if self.evidence.details.death is Death.HANG else REPEATS
 
     @cached_property
     def fragments(self) -> list[str]:

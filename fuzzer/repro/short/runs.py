@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import tvm
 
 from fuzzer.findings.script_parts import Ending
-from fuzzer.repro.checks.check import NOT_EQUAL, fragments
+from fuzzer.repro.checks.check import NOT_EQUAL, REPEATS, fragments
 from fuzzer.repro.checks.runs import promised_runs
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented, failing
 from oracles.core.module_facts import complaint
@@ -15,7 +15,6 @@ from oracles.core.verdict import Evidence
 
 UNEQUAL = "ValueError"
 """What ``tvm.ir.assert_structural_equal`` raises."""
-_REPEATS = 20  # true failures of determinism are random
 
 
 def same(left: str, right: str, more: str = "") -> str:
@@ -60,12 +59,12 @@ def mutation(scene: Scene) -> Iterator[Showing]:
 def determinism(scene: Scene) -> Iterator[Showing]:
     """Show that runs of the same passes on the same input give different things."""
     indented = [f"    {line}" for line in scene.applied("Again")]
-    loop = f"for _ in range({_REPEATS}):  # the difference is random"
+    loop = f"for _ in range({REPEATS}):  # the difference is random"
     if scene.kind == NOT_EQUAL:
         lines = (*scene.applied(), loop, *indented, f"    {same('Again', AFTER)}")
         yield Showing(lines, Ending(UNEQUAL, (), len(scene.applied())))
     else:
-        lines = (*scene.applied(), "for _ in range(20):  # one of them raises", *indented)
+        lines = (*scene.applied(), f"for _ in range({REPEATS}):  # one of them raises", *indented)
         yield Showing(lines, Ending(scene.kind, tuple(scene.failure.fragments), 0))
 
 
