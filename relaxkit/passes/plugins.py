@@ -182,7 +182,7 @@ def _unique(table: dict[str, Any], name: str, value: Any, what: str) -> None:
 def _no_row_of_ours(contracts: dict[str, Contract], passes: dict[str, PassRef]) -> None:
     if not contracts and not passes:
         return
-    from relaxkit.passes.contracts import CONTRACTS
+    from relaxkit.passes.contracts.table import CONTRACTS
 
     for name in (*contracts, *passes):
         if name in CONTRACTS:

@@ -46,17 +46,13 @@ def draw_quantize(scope: Scope) -> Value | None:
     data = scope.keep(data, -limit, limit)
     scale, zero, axis = _parameters(scope, data, data.dtype if scope.flip() else "float32")
     size = data.known.magnitude / SCALE.lo + ZERO.hi + 2.0
-    known = _limits(dtype)
+    # What quantized values are clipped to, and what they may hold in a drawn module.
+    known = Bounds(-128, 127, True) if dtype == "int8" else dtype_bounds(dtype)
     known = Bounds(max(known.lo, -size), min(known.hi, size))
     call = op.quantize(data.expr, scale.expr, zero.expr, axis, dtype)
     if dtype in FLOAT8:
         return scope.emit(call, known.rounded_as(dtype))
     return scope.emit(call, Bounds(known.lo // 1, -(-known.hi // 1), True))
-
-
-def _limits(dtype: str) -> Bounds:
-    """Return what quantized values are clipped to, and what they may hold in a drawn module."""
-    return Bounds(-128, 127, True) if dtype == "int8" else dtype_bounds(dtype)
 
 
 @ROWS.row("dequantize")

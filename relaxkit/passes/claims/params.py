@@ -169,7 +169,8 @@ def liftable_left(ran: Any) -> str:
             if not place.dataflow or len(place.scope) > 1 or not operator_of(value):
                 continue
             read = list(variables_read(value))
-            if read and set(read) <= weights and all(map(_static, [place.var, *read])):
+            parts = [part for var in (place.var, *read) for part in parts_of_type(var.ty)]
+            if read and set(read) <= weights and not any(map(relax.analysis.tir_vars_in_type, parts)):
                 return f"a call on weights alone is left\nleaves {operator_of(value)} of weights alone in {name}"
     return ""
 
@@ -182,10 +183,6 @@ def _cut(function: Any) -> bool:
         or isinstance(place.binding, relax.MatchCast)
         for place in places(function)
     )
-
-
-def _static(var: Any) -> bool:
-    return not any(list(relax.analysis.tir_vars_in_type(part)) for part in parts_of_type(var.ty))
 
 
 @claimed("inputs come from a callback", "its documentation: a function fget_item that lazily loads the weights")

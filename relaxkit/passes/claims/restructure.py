@@ -95,17 +95,10 @@ def impure_closures_called_as_pure(module: Any) -> Iterator[tuple[str, str]]:
                 closures[place.var] = closures[value]
             elif operator_of(value) == "relax.invoke_pure_closure":
                 callee = closures.get(value.args[0], "")
-                if _has_effects(functions.get(callee)):
+                called = functions.get(callee)
+                declared = isinstance(called, relax.Function) and not called.is_pure
+                if declared and relax.analysis.contains_impure_call(called):
                     yield callee, name
-
-
-def _has_effects(function: Any) -> bool:
-    """Say whether a Relax function is declared impure, and calls something impure."""
-    return (
-        isinstance(function, relax.Function)
-        and not function.is_pure
-        and bool(relax.analysis.contains_impure_call(function))
-    )
 
 
 @nothing_left("no private function is left but recursive ones", "its documentation: inline all private relax functions")

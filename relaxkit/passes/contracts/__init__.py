@@ -1,45 +1,16 @@
-"""The contract of a pass: its row in the table (one file a theme), what the user brings, or that of any pass."""
+"""The contract of a pass: its row in the table, what the user brings, or what is promised of any pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from relaxkit.passes.arguments import text_has
-from relaxkit.passes.contract import Contract, Trait, default_contract
-from relaxkit.passes.contracts import (
-    algebra,
-    clean,
-    fusion,
-    lowering,
-    params,
-    pipelines,
-    rewrite,
-    training,
-    unavailable,
-)
+from relaxkit.passes.contract import Contract, default_contract
+from relaxkit.passes.contracts.table import CONTRACTS, any_has, the_pass, with_trait
 from relaxkit.passes.pass_ref import GivenPass, PassRef, load_factory
 from relaxkit.passes.plugins import active, with_oracles
 
-_THEMES = (clean, params, algebra, rewrite, training, fusion, lowering, unavailable, pipelines)
-CONTRACTS: dict[str, Contract] = {row.name: row for theme in _THEMES for row in theme.ROWS}
-"""The contracts of TVM's passes and stock pipelines, by name."""
-
-
-def with_trait(trait: Trait) -> frozenset[str]:
-    """Return the names of TVM's passes with a trait."""
-    return frozenset(name for name, row in CONTRACTS.items() if trait in row.traits)
-
-
-def the_pass(trait: Trait) -> str:
-    """Return the name of TVM's only pass with a trait."""
-    (name,) = with_trait(trait)
-    return name
-
-
-def any_has(contracts: Iterable[Contract], trait: Trait) -> bool:
-    """Say whether one of the contracts has a trait."""
-    return any(trait in contract.traits for contract in contracts)
+__all__ = ["CONTRACTS", "any_has", "contract_for", "the_pass", "with_trait"]
 
 
 def contract_for(ref: PassRef) -> Contract:

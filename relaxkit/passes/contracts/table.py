@@ -1,0 +1,38 @@
+"""The table of pass contracts: one row a pass, one file a theme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from relaxkit.passes.contract import Contract, Trait
+from relaxkit.passes.contracts import (
+    algebra,
+    clean,
+    fusion,
+    lowering,
+    params,
+    pipelines,
+    rewrite,
+    training,
+    unavailable,
+)
+
+_THEMES = (clean, params, algebra, rewrite, training, fusion, lowering, unavailable, pipelines)
+CONTRACTS: dict[str, Contract] = {row.name: row for theme in _THEMES for row in theme.ROWS}
+"""The contracts of TVM's passes and stock pipelines, by name."""
+
+
+def with_trait(trait: Trait) -> frozenset[str]:
+    """Return the names of TVM's passes with a trait."""
+    return frozenset(name for name, row in CONTRACTS.items() if trait in row.traits)
+
+
+def the_pass(trait: Trait) -> str:
+    """Return the name of TVM's only pass with a trait."""
+    (name,) = with_trait(trait)
+    return name
+
+
+def any_has(contracts: Iterable[Contract], trait: Trait) -> bool:
+    """Say whether one of the contracts has a trait."""
+    return any(trait in contract.traits for contract in contracts)
