@@ -183,6 +183,8 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
     cause = known.cause
     assert cause is not None
     perhaps = "" if known.certain else "It fails like a defect whose cause is known, perhaps by the same one. "
+    if known.certain and cause.campaign not in (None, info.seed):
+        perhaps = "This was read of another program that fails alike: its shapes, and perhaps its cause, are others. "
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
     parts = (
         f"### Cause\n\n{perhaps}{_prose(cause.reason)}",

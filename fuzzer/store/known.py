@@ -31,6 +31,7 @@ class Cause:
         place: File and function of TVM that are at fault: ``src/relax/transform/x.cc: Class::Method``.
         mend: A possible fix; empty where nobody proposed one.
         upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
+        campaign: Seed of the campaign whose program was read: another one has other programs of the same signature.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Cause:
     place: str = ""
     mend: str = ""
     upstream: str = ""
+    campaign: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,14 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     ), "lines are those of the release that is installed"
 
 
+@pytest.mark.parametrize(("campaign", "hedged"), [(None, False), (INFO.seed, False), (INFO.seed + 1, True)])
+def test_a_cause_that_was_read_of_another_program_says_so(campaign: int | None, hedged: bool) -> None:
+    known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, campaign=campaign))
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
+    assert ("### Cause\n\nThis was read of another program" in report) is hedged
+    assert "It reads x." in report
+
+
 def test_where_a_users_pass_raised_is_told_and_no_frame_of_tvm() -> None:
     raised = replace(EVIDENCE, details=Details(raised_at=("/home/me/mine.py:6 in helper: raise ValueError()",)))
     verdict = replace(VERDICT, evidence=raised)
