@@ -17,8 +17,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fuzzer.core.files import write_atomically
 from fuzzer.core.text import printable, visible_all
+from relaxkit.files import write_atomically
 
 SCRIPTS = (
     "dom", "code", "charts", "overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "app",

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from fuzzer.core.files import write_atomically
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateResult
 from fuzzer.gate.text import as_json as gate_object
 from fuzzer.store.grouping import group
+from relaxkit.files import write_atomically
 from reports.html import render_html
 from reports.markdown import render_markdown
 from reports.page.data import page_object

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen, nothing
 from fuzzer.cli.options import add_triage, file_errors, inform, put_json
-from fuzzer.core.files import append as add_to
-from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
+from relaxkit.files import append as add_to
+from relaxkit.files import write_atomically
 
 if TYPE_CHECKING:
     from fuzzer.findings.file import Decisions

@@ -63,10 +63,12 @@ class EarlierCases:
     Attributes:
         collections: Names of collections of known cases.
         found: Earlier findings.
+        foreign: Whether some of them are trusted only because the user says so.
     """
 
     collections: tuple[str, ...] = ()
     found: tuple[Earlier, ...] = ()
+    foreign: bool = False
 
 
 def chosen(given: Sequence[str] | None, config: Config, directory: Path, trust: bool = False) -> EarlierCases:
@@ -90,7 +92,13 @@ def chosen(given: Sequence[str] | None, config: Config, directory: Path, trust: 
             raise ConfigError("--regress off cannot be given with other values of --regress")
         return EarlierCases()
     places = [Path(each) for each in given if each not in names]
-    return EarlierCases(tuple(each for each in names if each in given), tuple(gather(places, directory, trust)))
+    collections = tuple(each for each in names if each in given)
+    try:
+        return EarlierCases(collections, tuple(gather(places, directory)))
+    except StoreError:
+        if not trust:
+            raise
+    return EarlierCases(collections, tuple(gather(places, directory, trust=True)), foreign=True)
 
 
 def campaigns_in(directory: Path) -> list[Path]:

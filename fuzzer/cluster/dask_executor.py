@@ -35,11 +35,11 @@ from fuzzer.cluster.messages import (
     environment_key,
     needed_files,
 )
-from fuzzer.core.files import write_atomically
 from fuzzer.store.database import store_error
 from fuzzer.store.door import SCRIPTS
 from fuzzer.store.records import ShardResult
 from fuzzer.worker import session_files as logfile
+from relaxkit.files import write_atomically
 
 if TYPE_CHECKING:
     from fuzzer.cluster.dask_client import DaskConnection

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fuzzer.core.files import read_text, write_atomically
 from fuzzer.core.verb import UsageError
+from relaxkit.files import read_text, write_atomically
 from relaxkit.passes.pass_ref import PassRef
 
 if TYPE_CHECKING:

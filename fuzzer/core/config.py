@@ -253,11 +253,19 @@ def project_file(directory: Path) -> Path:
 def project_config(directory: Path) -> dict[str, str | list[str]]:
     """Options of ``[tool.relaxfuzz]`` in the project file of a directory; raises ``ConfigError``."""
     path = directory / PROJECT
-    found = read_config(path, quote=False) if path.is_file() else {}
-    # They name code that is run, so nobody else may have put them there.
-    if found and (path.is_symlink() or path.stat().st_uid not in (os.geteuid(), 0)):
-        raise ConfigError(f"'{path}' is a link or belongs to another user; use --config to read it anyway")
-    return found
+    if not path.is_file():
+        return {}
+    # They name code that is run, so nobody else may have put them there.  What is wrong in a link is not said either.
+    foreign = path.is_symlink() or path.stat().st_uid not in (os.geteuid(), 0)
+    try:
+        found = read_config(path, quote=False)
+    except ConfigError:
+        if not foreign:
+            raise
+    else:
+        if not (found and foreign):
+            return found
+    raise ConfigError(f"'{path}' is a link or belongs to another user; use --config to read it anyway")
 
 
 def _option(file: TomlFile, place: tuple[str, ...], value: Any, home: Path) -> str | list[str]:

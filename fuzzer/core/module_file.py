@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
+from relaxkit.files import read_text
 
 
 class ModuleFileError(UsageError, ValueError):

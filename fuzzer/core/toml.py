@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
-from fuzzer.core.files import confine, read_regular
 from fuzzer.core.verb import UsageError
+from relaxkit.files import confine, read_regular
 from relaxkit.near import near_matches
 
 if sys.version_info >= (3, 11):

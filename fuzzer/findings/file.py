@@ -35,13 +35,13 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 from packaging.specifiers import InvalidSpecifier, Specifier
 
-from fuzzer.core.files import confine, write_atomically
 from fuzzer.core.text import shorten
 from fuzzer.core.toml import Line, TomlError, TomlFile, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family
 from fuzzer.findings.signature import signature_id
 from relaxkit.compat.known import numbers
+from relaxkit.files import confine, write_atomically
 from relaxkit.near import near_matches
 
 DEFAULT_FILE = Path("findings.toml")

@@ -13,10 +13,10 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from fuzzer.core.files import read_text
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.measured import Cell, MeasuredCampaign, SeenFinding
 from fuzzer.store.records import CampaignInfo
+from relaxkit.files import read_text
 
 FORMAT = "relaxfuzz-baseline-2"
 _CELL = tuple(each.name for each in fields(Cell))

@@ -21,7 +21,6 @@ from msgspec import Meta
 
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
-from fuzzer.core.files import read_regular
 from fuzzer.core.text import printable, shorten
 from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import Traits
@@ -30,6 +29,7 @@ from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store.database import FILE_NAME, LOCK_NAME, StoreError, connect
 from fuzzer.store.records import Earlier, FindingState, MergedCampaign
 from oracles.core.verdict import Evidence, Outcome
+from relaxkit.files import read_regular
 from relaxkit.passes.contract import OracleName
 
 FORMAT = "relaxfuzz-campaign-7"

@@ -21,13 +21,13 @@ from typing import Any
 import msgspec
 
 from fuzzer.core.config import Config
-from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import UsageError
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import EarlierState, FindingState, MergedCampaign
 from fuzzer.store.trust import SEALED, foreign
 from fuzzer.store.writer import Store
+from relaxkit.files import write_atomically
 
 # The tables of campaigns that are joined: which are added up, and how findings and growth become one.
 

@@ -281,6 +281,12 @@ class Store(StoreReader):
             if seconds:
                 add_rows(self._db, "costs", [(finding_id, 0.0, seconds)])
 
+    def disown(self) -> None:
+        """Break the campaign's seal: what it holds from now on is trusted only because the user says so."""
+        with self._writing():
+            self._db.execute("DELETE FROM meta WHERE key = 'seal'")
+        self.sealer = trust.Sealer()
+
     def save_regression(self, earlier: Earlier) -> None:
         """Record what became of an earlier finding."""
         row = {"source": earlier.source, "id": earlier.id, "state": earlier.state.value, "body": _text(earlier)}

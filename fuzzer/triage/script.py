@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.core.files import write_atomically
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, ShortForms
 from fuzzer.findings.signature import signature
@@ -14,6 +13,7 @@ from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
 from fuzzer.repro.run import ReproResult, check_text
 from fuzzer.worker.child import Elsewhere
+from relaxkit.files import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import msgspec
 
+from relaxkit.files import read_regular, write_atomically
 from relaxkit.text_enum import TextEnum
 
 FILE_NAME = "seeds.jsonl"
 FORMAT = "relaxfuzz-seeds-2"
+_MOST_BYTES = 1 << 30
 
 
 class SeedStage(TextEnum):
@@ -85,9 +87,7 @@ def write(directory: Path, seeds: Iterable[Seed], tvm_version: str) -> str:
     lines += [msgspec.json.encode(seed, enc_hook=str).decode() for seed in sorted(seeds, key=lambda seed: seed.order)]
     data = ("\n".join(lines) + "\n").encode()
     directory.mkdir(parents=True, exist_ok=True)
-    scratch = directory / f"{FILE_NAME}.new"
-    scratch.write_bytes(data)
-    scratch.replace(directory / FILE_NAME)  # a reader sees the old collection or the new one
+    write_atomically(directory / FILE_NAME, data)
     return _digest(data)
 
 
@@ -116,7 +116,7 @@ def read(directory: Path) -> tuple[tuple[Seed, ...], str, str]:
 def _bytes(directory: Path) -> bytes:
     path = directory / FILE_NAME
     try:
-        return path.read_bytes()
+        return read_regular(path, most=_MOST_BYTES)
     except OSError as error:
         raise SeedFileError(
             f"'{directory}' holds no seed collection ({FILE_NAME}: {error.strerror}); `corpus import` makes one"

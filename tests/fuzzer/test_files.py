@@ -13,11 +13,11 @@ import pytest
 from sample_records import META
 
 from fuzzer.cli import main as command_line
-from fuzzer.core.files import append, confine, read_regular, write_atomically
 from fuzzer.core.toml import TomlError, parse_toml, read_toml
 from fuzzer.gate.baseline import BaselineError, read_baseline
 from fuzzer.store.writer import Store
 from fuzzer.worker import session_files
+from relaxkit.files import append, confine, read_regular, write_atomically
 
 
 def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
@@ -43,6 +43,10 @@ def test_no_link_is_written_through(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("outside")
     with pytest.raises(OSError, match="symbolic links"):
         append(tmp_path / "link", "more")
+    os.link(tmp_path / "outside", tmp_path / "hard")
+    with pytest.raises(OSError, match="hard link"):
+        append(tmp_path / "hard", "more")
+    (tmp_path / "hard").unlink()
     write_atomically(tmp_path / "link", "a \udc80 b")
     assert (tmp_path / "outside").read_text() == "mine"
     assert (tmp_path / "link").read_text() == "a ? b"

@@ -13,6 +13,7 @@ from prepared_campaigns import CLEAN, campaign
 from ruamel.yaml import YAML
 
 from fuzzer.campaign.setup import merged
+from fuzzer.cli.main import main
 from fuzzer.cli.options import parser_of
 from fuzzer.cli.verbs.baseline import VERB as BASELINE
 from fuzzer.cli.verbs.gate import VERB as GATE
@@ -387,3 +388,15 @@ def test_a_value_where_a_table_belongs_is_told(tmp_path: Path, text: str) -> Non
     (tmp_path / "pyproject.toml").write_text(text)
     with pytest.raises(UsageError, match=r"pyproject.toml: '\w+' is not a table; write \[tool.relaxfuzz\]"):
         init(tmp_path, "--passes", "FuseOps")
+
+
+def test_nothing_of_a_repository_is_imported_unless_it_is_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TVM imports `torch` where it finds one."""
+    monkeypatch.setattr(sys, "path", before := list(sys.path))
+    assert main(["init", str(tmp_path)]) == 0
+    (tmp_path / "pyproject.toml").write_text("[tool.relaxfuzz]\nseed = 1\npasses = ['FuseOps']\nmax-examples = 1\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--workers", "1", "--oracles", "crash"]) == 0
+    assert sys.path == before

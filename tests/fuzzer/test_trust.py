@@ -340,6 +340,17 @@ def test_the_user_may_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert [each.id for each in gather([copy], trust=True)] == [script.stem, "0123456789"]
 
 
+def test_what_was_trusted_once_is_not_trusted_ever_after(tmp_path: Path) -> None:
+    """Its scripts lie where others can change them."""
+    theirs = campaign(tmp_path / "theirs")
+    change(theirs, "UPDATE findings SET minimized_json = ?", case("evil()").to_json())
+    options = ["--seed", "8", "--passes", "FuseOps", "--oracles", "crash", "--max-examples", "1", "--workers", "1"]
+    assert main(["run", "--out", str(tmp_path / "own"), *options, "--regress", "off"]) == 0
+    assert is_own(tmp_path / "own")
+    assert main(["run", "--out", str(tmp_path / "own"), *options, "--regress", str(theirs), "--trust"]) == 0
+    assert not is_own(tmp_path / "own")
+
+
 def test_plugins_are_loaded_after_trust_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     config, here = Config(7, ("FuseOps",), (), (), 5, None, 1), Versions("0.27.0", "0.1.14")

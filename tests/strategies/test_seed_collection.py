@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,20 @@ def test_a_collection_reads_back_sorted_by_size(tmp_path: Path) -> None:
     assert (again, version) == (digest, "1.2")
     assert set(found) == set(seeds)
     assert [seed.bindings for seed in found] == sorted(seed.bindings for seed in seeds)
+
+
+def test_only_its_own_file_is_read_and_written(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    room = tmp_path / "seeds"
+    room.mkdir()
+    for name in (FILE_NAME, f"{FILE_NAME}.new"):
+        (room / name).symlink_to("../mine")
+    write(room, [seed_modules.seed_of(seed_modules.ALL[0])], "1.2")
+    assert (tmp_path / "mine").read_text() == "mine"
+    (room / FILE_NAME).unlink()
+    os.mkfifo(room / FILE_NAME)
+    with pytest.raises(SeedFileError, match="holds no seed collection"):
+        read(room)
 
 
 def test_equal_collections_are_equal_files(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _write(measured: MeasuredCampaign, target: str) -> int:
-    from fuzzer.core.files import write_atomically
     from fuzzer.gate.baseline import to_text
+    from relaxkit.files import write_atomically
 
     if not any(cell.checks for cell in measured.cells.values()):
         raise UsageError("the campaign has no checks, so nothing can be compared with it")

@@ -122,7 +122,7 @@ def _keep(directory: Path, finding: str, rows: list[ReleaseRun], judgement: Bise
 def _of_script(options: argparse.Namespace) -> _Target:
     if options.directory is not None:
         raise UsageError("give DIR, or DIR and ID, or --script")
-    from fuzzer.core.files import read_text
+    from relaxkit.files import read_text
 
     with file_errors("read", options.script):
         text = read_text(options.script)

@@ -15,11 +15,11 @@ from typing import Any
 from fuzzer.campaign.setup import configure, try_modules
 from fuzzer.cli.options import file_errors
 from fuzzer.core.config import Config
-from fuzzer.core.files import confine, read_text, write_atomically
 from fuzzer.core.text import printable
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
+from relaxkit.files import confine, read_text, write_atomically
 
 _FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
@@ -117,8 +117,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _try(directory: Path, own: list[str], passes: str) -> Config | None:
     """Hold what is to be tested against what `relaxfuzz run` in that directory would say; return what it would test."""
-    sys.path.append(str(directory.resolve()))  # as `run` does there; the process that tries the passes has it, too
-    if not own and not passes:
+    if own:  # as `run` does there; else nothing of the directory is run: TVM imports `torch` where there is one
+        sys.path.append(str(directory.resolve()))
+    elif not passes:
         return None
     targets = [str(directory / each) if ".py:" in each else each for each in own]
     return configure({"pass": targets, **({"passes": passes} if passes else {})})

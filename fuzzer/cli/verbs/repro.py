@@ -51,10 +51,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.core.files import write_atomically
     from fuzzer.repro.markdown import LONGEST_SCRIPT
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
+    from relaxkit.files import write_atomically
 
     with Store.open(options.directory) as store:
         finding, info = store.finding(options.finding), store.info()

@@ -57,7 +57,8 @@ def _run(options: argparse.Namespace) -> int:
         if project is not None and (found := project_config(project.parent)):
             inform(f"options from [tool.relaxfuzz] in {project}: {', '.join(found)}")
             given = {**given, "config": project}
-            sys.path.append(str(project.parent.resolve()))  # its modules
+            if not {"pass", "plugin", "plant"}.isdisjoint(found):  # else it names no code, and none of it is run
+                sys.path.append(str(project.parent.resolve()))
         values = merged(given)
         if values.get("coverage") == "on":
             inform("coverage: testing breakpoints; on the first run, building the table of blocks takes half a minute")
@@ -68,6 +69,8 @@ def _run(options: argparse.Namespace) -> int:
         past = chosen(values.get("regress"), config, directory, options.trust)
         opened = open_campaign(directory, config, versions, options.trust)
         store, config = held.enter_context(opened.store), opened.config
+        if past.foreign:  # its cases become those of this campaign
+            store.disown()
         if config.coverage and executor is not None:
             raise ConfigError(NO_DASK)
         _announce(replace(config, workers=workers), store, directory, opened.resumed)

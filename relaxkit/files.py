@@ -92,8 +92,11 @@ def append(path: Path, text: str) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     own = 0 if _in_place(path) else os.O_NOFOLLOW | os.O_NONBLOCK
     with os.fdopen(os.open(path, flags | own, 0o666), "w", encoding="utf-8", errors="replace") as file:
-        if own and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if own and not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if own and found.st_nlink > 1:  # it is elsewhere, too
+            raise OSError(errno.EMLINK, "a hard link", str(path))
         file.write(text)
 
 
