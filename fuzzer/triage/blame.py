@@ -91,8 +91,8 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         found = _inside(subject, index, elementary, evidence) or _in_hook(subject, index, evidence)
         found = found or _inference(subject, index, evidence)
         if found is None and verdict.oracle is OracleName.CRASH:
-            of_others = symptom_of_verdict(verdict).place and verdict.culprit != the_pass(Trait.LEGALIZES)
-            found = of_operators(subject.input_of(index), evidence) if of_others else _hook(subject, index)
+            of_others = symptom_of_verdict(verdict).place != "" and verdict.culprit != the_pass(Trait.LEGALIZES)
+            found = (of_others and of_operators(subject.input_of(index), evidence)) or _hook(subject, index)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -202,8 +202,9 @@ def _alone(call: relax.Call) -> Any:
 
     new = relax.Call(call.op, [operand(each) for each in call.args], call.attrs, call.ty_args)
     given = [leaf for each in call.args for leaf in flat(each.ty)]
-    open_dtype = any(str(getattr(leaf, "dtype", "any")) in _NO_DTYPE for leaf in (*given, *flat(call.ty)))
-    if open_dtype or not all(isinstance(leaf, tvm.ir.PrimType) or dims_of(leaf) is not None for leaf in given):
+    tensors = [leaf for leaf in (*given, *flat(call.ty)) if isinstance(leaf, relax.TensorType)]
+    vague = any(leaf.shape is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
+    if vague or not all(isinstance(leaf, tvm.ir.PrimType) or dims_of(leaf) is not None for leaf in given):
         return None
     symbols = relax.analysis.free_symbolic_vars(relax.Function([*params.values()], relax.SeqExpr([], new), call.ty))
     builder = relax.BlockBuilder()
@@ -257,8 +258,9 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
         except Exception as error:
             if str(error).splitlines()[:1] != evidence.details.error.splitlines()[:1]:
                 continue
-            name = trace.running[-1] if trace.running else str(Culprit.LLVM)
-            return Blame(name, f"it raises on the well-formed kernel {var.name_hint}")
+            return Blame(
+                (trace.running or [str(Culprit.LLVM)])[-1], f"it raises on the well-formed kernel {var.name_hint}"
+            )
     return None
 
 

@@ -70,8 +70,7 @@ def _nested(judge: Judge, case: Case, verdict: Verdict) -> str:
     found = verdict.evidence
     if found is None or found.kind not in _NESTED or verdict.oracle not in _FORMS:
         return ""
-    again = verdict.oracle is OracleName.IDEMPOTENCE
-    name: Any = judge.ask(_asked("nested"), case, verdict.culprit, found.kind, again)
+    name: Any = judge.ask(_asked("nested"), case, verdict.culprit, found.kind, verdict.oracle is OracleName.IDEMPOTENCE)
     return name if isinstance(name, str) else ""
 
 

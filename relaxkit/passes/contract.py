@@ -367,8 +367,7 @@ class Contract:
             ``BF16ComputeLegalize``: "Promote unsupported BF16 computations and internal temporaries to float32"), so
             that a rounding to them is gone and the ``numeric`` promise weaker.
         composed: Whether it is a pipeline of other public passes; a failure is then blamed on the inner pass.
-        inside: Names of passes whose function it calls, so that no instrument sees them; of functions that are none,
-            too.
+        inside: Names of passes whose function it calls, so that no instrument sees them, or of functions alone.
         postconditions: What it claims to have done.
         operators: How it changes which operators are called; ``None``: it makes no such claim.
         functions: How it changes which functions there are; ``None``: it makes no such claim.

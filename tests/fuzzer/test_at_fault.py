@@ -398,6 +398,15 @@ class Closing:
         return R.make_closure(cls.f1, (x, x1))
 
 
+@I.ir_module
+class Decomposed:
+    @R.function
+    def main(x: R.Tensor(("m", "m", "m"), "float32"), x1: R.Tensor(("m", "m", "m", "m", 2), "float32")) -> R.Tensor(
+        ("m", "m", "m", "m", 2), "float32"
+    ):
+        return R.nn.layer_norm(x1, x, x, axes=[-5, -4, -2])
+
+
 MATCHED = (
     'relax.transform.FuseOpsByPattern([("of.both", is_op("relax.permute_dims")(is_op("relax.reshape")'
     "(wildcard(), wildcard())))])"
@@ -415,6 +424,7 @@ MATCHED = (
         (Branched, "relax.transform.RemoveRedundantReshape()", OracleName.NUMERIC, "relax.dpl.rewrite_call"),
         (Cast, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC, "LegalizeOps"),
         (Bound, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC, "DataflowUseInplaceCalls"),
+        (Decomposed, "relax.transform.DecomposeOpsForTraining()", OracleName.NUMERIC, "DecomposeOpsForTraining"),
         (Attended, "relax.transform.AttachAttrLayoutFreeBuffers()", OracleName.ROUNDTRIP, "s_tir.renew_defs"),
         (Closing, "relax.transform.FuseTIR()", OracleName.IDEMPOTENCE, "RemoveUnusedParameters"),
     ],
