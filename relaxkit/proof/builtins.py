@@ -16,13 +16,15 @@ from relaxkit.ir.walk import nodes
 from relaxkit.proof.declared import Declared
 from relaxkit.proof.memory import Refuted, Tensor
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import Closure, Kernel, ShapeHeap, TupleValue, Value
+from relaxkit.proof.values import Closure, External, Kernel, ShapeHeap, TupleValue, Value
 
 _EQUALS_NUMBER, _STORE_TO_HEAP, _NOTHING, _EQUALS_SLOT = range(4)
 _NUMBER, _LOAD_FROM_HEAP = range(2)
 _PREFIX = "vm.builtin."
-_OPERATORS = {"shape_of": "relax.shape_of", "tensor_to_shape": "relax.tensor_to_shape", "reshape": "relax.reshape"}
-"""Operators by their function; neither has attributes or type arguments."""
+_ARITIES = {  # numbers of arguments; a call with others is not modelled
+    "shape_of": 1, "tensor_to_shape": 1, "reshape": 2, "copy": 1, "check_shape_info": 3,
+    "check_prim_value_info": 3, "check_tuple_info": 3, "check_func_info": 2,
+}  # fmt: skip
 
 
 class Builtins(Declared):
@@ -30,9 +32,10 @@ class Builtins(Declared):
 
     def builtin(self, name: str, arguments: Sequence[Value]) -> Value | None:
         """Call a function of the virtual machine; ``None`` for one that is not modelled."""
-        if not name.startswith(_PREFIX):
+        plain = name.removeprefix(_PREFIX)
+        if plain == name or len(arguments) != _ARITIES.get(plain, len(arguments)):
             return None
-        match name.removeprefix(_PREFIX):
+        match plain:
             case "alloc_shape_heap":
                 self.allocated += 1
                 return ShapeHeap(self.allocated, *self._numbers(arguments))
@@ -60,20 +63,23 @@ class Builtins(Declared):
             case "invoke_closure" if isinstance(arguments[0], Closure):
                 return self.invoke(arguments[0], arguments[1:])
             case "check_tensor_info":
-                (rank,) = self._numbers(arguments[1:2])
                 dtype = self.terms.name(self.term(arguments[2])).rpartition(" ")[2]  # of "the dtype float32"
-                self.check_tensor(arguments[0], rank, dtype)
-                return TupleValue(())
+                self.check_tensor(arguments[0], dtype, *self._numbers(arguments[1:2]))
             case "check_shape_info":
-                self.check_rank(arguments[0], *self._numbers(arguments[1:2]))
-                return TupleValue(())
-            case "check_prim_value_info" | "check_tuple_info" | "check_func_info":
-                return TupleValue(())  # declared types are right
+                self.check_kind(arguments[0], "shape", *self._numbers(arguments[1:2]))
+            case "check_prim_value_info":
+                self.check_kind(arguments[0], self.terms.name(self.term(arguments[1])).rpartition(" ")[2])
+            case "check_tuple_info" if isinstance(arguments[0], TupleValue):
+                self.check_equal(self.terms.make("number", len(arguments[0].fields)), self.term(arguments[1]))
+            case "check_func_info" if isinstance(arguments[0], Closure | External | Kernel):
+                pass
             case "reshape" if isinstance(arguments[0], Tensor):
                 return self.reshaped(arguments[0], arguments[1])
-            case named if named in _OPERATORS:
-                return self._operator_named(_OPERATORS[named], arguments)
-        return None
+            case "shape_of" | "tensor_to_shape" | "reshape":  # operators without attributes and type arguments
+                return self._operator_named(f"relax.{plain}", arguments)
+            case _:
+                return None
+        return TupleValue(())
 
     def shape_function(self, kernel: Kernel, heap: ShapeHeap) -> Value:
         """Call a kernel that computes slots of the heap from other slots."""
@@ -115,7 +121,7 @@ class Builtins(Declared):
         return TupleValue(())
 
     def _store(self, heap: ShapeHeap, slot: int, dim: Term) -> None:
-        if slot >= heap.size:
+        if not 0 <= slot < heap.size:
             raise Refuted("a slot is written that the shape heap does not have")
         self.state.slots[heap.number, slot] = dim
 
@@ -144,8 +150,8 @@ class Builtins(Declared):
         return [int(each.label) for each in nodes]
 
     def _operator_named(self, name: str, arguments: Sequence[Value]) -> Value:
-        first = arguments[0]
         if name == "relax.shape_of":
+            (first,) = arguments
             dims = first.dims if isinstance(first, Tensor) else self.shapes.get(self.term(first))
             if dims is not None:
                 return self.terms.make("shape", None, dims)

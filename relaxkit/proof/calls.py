@@ -72,7 +72,8 @@ class Calls(Builtins):
             self._check_written(arguments, nothing and not called.name.startswith(_PRINTING))
             term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
             pure = isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)
-            return placed(self.unpacked(term if pure else self.impure(term), expression.ty), arguments)
+            shown = arguments if pure or called.name.startswith(_PRINTING) else self._perhaps_overwrite(arguments)
+            return placed(self.unpacked(term if pure else self.impure(term), expression.ty), shown)
         raise Open("a call of a function value")
 
     def _operator(self, op: Any, expression: Any, frame: Frame) -> Value:
@@ -117,12 +118,14 @@ class Calls(Builtins):
                 return self.invoke(arguments[0], arguments[1:])
             case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
                 return arguments[0].call(arguments[1:])
-        shown = arguments if name.rpartition(".")[2] in _VIEWS else ()
+        shown: Sequence[Value] = arguments if name.rpartition(".")[2] in _VIEWS else ()
         if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
             return placed(value, shown)
         self._check_written(arguments)
         label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
         term = self._made("op", label, arguments, expression, frame)
+        if name == "relax.call_builtin_with_ctx":
+            shown = self._perhaps_overwrite(arguments)
         return placed(self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty), shown)
 
     def _packed_in_place(self, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
@@ -188,6 +191,15 @@ class Calls(Builtins):
                     (whole,) = self.terms[whole].children
                 if self.terms[whole].head in ("param", "const"):
                     self.impure(self.terms.make("overwritten", None, (term,)))
+
+    def _perhaps_overwrite(self, arguments: Sequence[Value]) -> Sequence[Value]:
+        """Let an impure function overwrite tensors, which nobody may read then; its results may share what is left."""
+        for each in _leaves(arguments):
+            if isinstance(each, Tensor):
+                self.state.holders[each.storage] = None
+            elif isinstance(each, int) and self.terms.declared.get(each, "tensor").startswith("tensor"):
+                self.state.consumed.update(dict.fromkeys(memory_of(each), False))
+        return [placed(0)]
 
     def _check_written(self, arguments: Sequence[Value], nothing: bool = False) -> None:
         """Leave open what a function does with memory that it may write: any if it returns nothing, else fresh one."""

@@ -45,17 +45,16 @@ class Declared(Values):
             fields = zip(ty.fields, value.fields, strict=True)
             return TupleValue(tuple(self._checked(each, part, frame) for each, part in fields))
         if not isinstance(ty, relax.TupleType | relax.TensorType | relax.ShapeType):
-            known = self.terms.declared.get(value) if isinstance(value, int) else None
-            if isinstance(ty, tvm.ir.PrimType) and known not in (None, outline(ty)):
-                self.take_for_granted(outline(ty), self.term(value))
+            if isinstance(ty, tvm.ir.PrimType):
+                self.check_kind(value, outline(ty))
             return value
         if isinstance(ty, relax.TupleType) or not isinstance(value, int | Tensor):
             raise Open("a cast between tuples and other types")
         before = len(self.checks)
         if isinstance(ty, relax.TensorType):
-            self.check_tensor(value, ty.ndim, "" if ty.dtype is None else str(ty.dtype))
+            self.check_tensor(value, "" if ty.dtype is None else str(ty.dtype), ty.ndim)
         elif isinstance(ty, relax.ShapeType):
-            self.check_rank(value, ty.ndim)
+            self.check_kind(value, "shape", ty.ndim)
         dims = tuple(self.number(dim, frame) for dim in dims_of(ty) or ())
         for axis, dim in enumerate(dims):
             self.check_equal(self.dim(value, axis), dim)
@@ -76,14 +75,22 @@ class Declared(Values):
             if known is None or len(known) != rank:
                 self.take_for_granted(f"rank {rank}", self.term(value))
 
-    def check_tensor(self, value: Value, rank: int, dtype: str) -> None:
-        """Note that a program raises unless a value is a tensor of this rank and dtype, where these are given."""
+    def check_tensor(self, value: Value, dtype: str, rank: int) -> None:
+        """Note that a program raises unless a value is a tensor of this dtype and rank, where these are given."""
+        self.check_kind(value, "tensor" if dtype in _NO_DTYPE else f"tensor {dtype}", rank)
+
+    def check_kind(self, value: Value, kind: str, rank: int = -1) -> None:
+        """Note that a program raises unless a value is of this kind, as an outline begins, and of this rank."""
         self.check_rank(value, rank)
-        if dtype not in _NO_DTYPE and not self._outlined(value).startswith(f"tensor {dtype} "):
-            self.take_for_granted(f"tensor {dtype}", self.term(value))
+        if not f"{self._outlined(value)} ".startswith(f"{kind} "):
+            self.take_for_granted(kind, self.term(value))
 
     def _outlined(self, value: Value) -> str:
-        return value.outline if isinstance(value, Tensor) else self.terms.declared.get(self.term(value), "")
+        if isinstance(value, Tensor):
+            return value.outline
+        term = self.term(value)
+        made = {"shape": f"shape {len(self.terms[term].children)}", "number": "int64", "size": "int64"}
+        return made.get(self.terms[term].head, self.terms.declared.get(term, ""))
 
     def dim(self, value: Value, axis: int) -> Term:
         """Return the term of a dim of a tensor, in memory or not, or of a shape."""

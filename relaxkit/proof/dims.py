@@ -34,6 +34,9 @@ class DimTable:
         """Return the term of an integer expression over variables of this table."""
         if isinstance(expression, int):
             return self._terms.make("number", expression)
+        (divisions,) = nodes(expression, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
+        if not all(getattr(each.b, "value", 0) for each in divisions):
+            raise Open("a divisor that may be zero")
         whole = str(expression.ty).startswith(("int", "uint"))
         simple = self._analyzer.canonical_simplify(expression) if whole else expression
         if isinstance(simple, tirx.IntImm) and str(simple.ty) == "int64":  # what dims are; others keep their type

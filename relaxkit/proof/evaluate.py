@@ -9,7 +9,7 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
-from relaxkit.ir.functions import functions_by_name, mentioned_names, reached_functions, relax_functions
+from relaxkit.ir.functions import attributes, functions_by_name, mentioned_names, reached_functions, relax_functions
 from relaxkit.ir.lowered import stored_parameters
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.calls import Calls
@@ -40,6 +40,8 @@ class SymbolicProgram(Calls):
     ) -> None:
         super().__init__(terms, shapes, dims)
         self.functions = functions_by_name(module)
+        own = {name: each for name, each in self.functions.items() if not isinstance(each, relax.ExternFunc)}
+        self._symbols = {*own, *(str(attributes(each).get("global_symbol")) for each in own.values())}
         self._kernels: dict[str, Kernel] = {}
         self._active: list[Any] = []
         self._recursive = {
@@ -229,6 +231,8 @@ class SymbolicProgram(Calls):
         raise Open("a function that the module does not have")
 
     def _external(self, name: str) -> Value:
+        if name not in self.externals and name in self._symbols:
+            raise Open("a function of the module that is called as a packed function")
         return self.externals.get(name) or External(name)
 
     def _kernel(self, name: str, function: Any) -> Kernel:

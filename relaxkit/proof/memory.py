@@ -41,7 +41,7 @@ class State:
 
     Attributes:
         contents: Terms of the tensors that were written, by number.
-        holders: The tensor that was written last into each storage, and its contents; ``None``: one of several.
+        holders: The tensor that was written last into each storage, and its contents; ``None``: not known.
         consumed: Allocations that a call in place has overwritten, and whether it was certainly that one.
         slots: Terms of the slots of shape heaps, by heap and slot.
     """
@@ -68,7 +68,7 @@ class State:
             raise Refuted("memory is read that nobody has written")
         holder = self.holders[tensor.storage]
         if holder is None:
-            raise Open("a storage that branches share")
+            raise Open("a storage that branches share, or that a packed function may have written")
         if holder != (tensor.viewed or (tensor.number, held)):
             raise Refuted("a tensor is read whose storage another one has overwritten")
         return held

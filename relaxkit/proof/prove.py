@@ -84,6 +84,8 @@ def prove(
     names = {
         name: function for name, function in public.items() if name in left or not has_attribute(function, "Codegen")
     }
+    if not names:
+        return Proof(Result.OPEN, "", "no public function to compare")
     if caller is None:
         if missing := [name for name in names if name not in left]:
             return Proof(Result.OPEN, missing[0], "a public function is gone")
@@ -132,6 +134,8 @@ def _compared(
         return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason), refuted)
     except RecursionError:
         return Proof(Result.OPEN, name, "expressions too deep")
+    except Exception as error:  # the analyzer's, or of a program that calls what it does not fit
+        return Proof(Result.OPEN, name, f"an evaluation that fails ({type(error).__name__})")
     if expected != observed:
         equality = Equality(terms, dims, shapes)
         if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):

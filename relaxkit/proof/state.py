@@ -82,8 +82,12 @@ class Values(ABC):
     def _generic(self, head: str, closure: Closure, call: Callable[[Closure, Sequence[Value]], Value]) -> Term:
         """Return the term of a function: result, effects and checks of a call with parameters that stand for any."""
         params = closure.function.params[: len(closure.function.params) - len(closure.bound)]
+        state, allocated = self.state, self.allocated
         with self.apart():
             result = call(closure, [self.leaf((head, self._depth, at), each.ty) for at, each in enumerate(params)])
+            outside = {key: held for key, held in self.state.holders.items() if key <= allocated}
+            if self.state.consumed != state.consumed or outside != state.holders:
+                raise Open("a function that may overwrite memory, of which only a term is known")
             checks = {
                 self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
                 for (_, *some), check in self.checks

@@ -273,3 +273,150 @@ return h
     for name in ("LegalizeOps", "LambdaLift", "RemovePurityChecking", "CallTIRRewrite"):
         module = getattr(relax.transform, name)()(module)
     assert not prove(before, module).refuted
+
+
+def other_sums(body: str, *others: str, pure: bool = True) -> Proof:
+    """Give a call one of two equal tensors, and read the first one behind it."""
+    parameters = f'{VECTOR}, c: R.Tensor((), "bool")'
+    before, after = (script(*others, function(body.replace("PART", part), parameters, pure=pure)) for part in "ab")
+    return prove(before, after)
+
+
+def test_a_packed_function_may_write_into_its_operands() -> None:
+    call = f'{SUMS}r = R.call_packed("f", PART, ty_args={TENSOR})\ns = R.add(READ, r)\nreturn s'
+    assert str(other_sums(call.replace("READ", "a"), pure=False)) == f"open in main: {PERHAPS}"
+    assert other_sums(call.replace("READ", "x"), pure=False).result is Result.PROVED
+    pure = call.replace("READ", "a").replace("call_packed", "call_pure_packed")
+    assert other_sums(pure).result is Result.PROVED
+
+
+DESTRUCTIVE = f"""
+@R.function(private=True)
+def f(y: {TENSOR}, c: R.Tensor((), "bool")) -> {TENSOR}:
+    cls = Module
+    if c:
+        z = {in_place("here", "y")}
+        d = R.logical_not(c)
+        r: {TENSOR} = cls.f(z, d)
+    else:
+        r: {TENSOR} = R.add(y, y)
+    return r
+"""
+
+
+def test_a_recursion_may_overwrite_its_parameters() -> None:
+    body = f"{SUMS}r: {TENSOR} = cls.f(PART, c)\ns = R.add(a, r)\nreturn s"
+    reason = "a function that may overwrite memory, of which only a term is known"
+    assert str(other_sums(body, KERNELS, DESTRUCTIVE)) == f"open in main: {reason}"
+    harmless = DESTRUCTIVE.replace(in_place("here", "y"), "R.exp(y)")
+    assert other_sums(body, KERNELS, harmless).result is Result.PROVED
+
+
+def test_a_function_value_may_overwrite_what_it_captures() -> None:
+    body = f"""
+{SUMS}
+@R.function
+def g(y: {TENSOR}) -> {TENSOR}:
+    z = {in_place("across", "PART", "y")}
+    return z
+r = R.call_pure_packed("f", g, ty_args={TENSOR})
+s = R.add(a, r)
+return s
+"""
+    assert other_sums(body, KERNELS).result is Result.OPEN
+
+
+def kernel(factor: int, head: str = "@T.prim_func") -> str:
+    buffer = 'T.Buffer((T.int64(2),), "float32")'
+    body = f"    for i in range(2):\n        b[i] = a[i] * T.float32({factor})"
+    return f"{head}\ndef k(a: {buffer}, b: {buffer}):\n{body}"
+
+
+@pytest.mark.parametrize("head", ["@T.prim_func", "@T.prim_func(private=True)"])
+@pytest.mark.parametrize("named", ["k", "other"])
+def test_a_kernel_of_the_module_may_be_called_by_its_name(head: str, named: str) -> None:
+    main = function(f'y = R.call_dps_packed("{named}", (x,), out_ty={TENSOR})\nreturn y')
+    before, after = (script(kernel(factor, head=head), main) for factor in (2, 3))
+    reason = "open in main: a function of the module that is called as a packed function"
+    assert str(prove(before, after)) == (reason if named == "k" else "proved")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([function("return x").replace("@R.function(pure=True)", "@R.function(private=True)")], []),
+        ([kernel(2)], [kernel(3)]),
+        ([function('R.func_attr({"Codegen": "c"})\nreturn x')], [kernel(3)]),
+    ],
+    ids=["private", "kernels", "another generator's"],
+)
+def test_nothing_to_compare_proves_nothing(one: list[str], other: list[str]) -> None:
+    assert str(prove(script(*one), script(*(other or one)))) == "open: no public function to compare"
+
+
+FAILING = [
+    'R.call_packed("vm.builtin.make_shape", ty_args=R.Tuple)',
+    'R.call_packed("vm.builtin.check_tensor_info", x, ty_args=R.Tuple)',
+    "R.shape([n // (n - n)])",
+]
+
+
+@pytest.mark.parametrize("call", FAILING)
+def test_what_the_evaluation_fails_at_is_open(call: str) -> None:
+    before = script(function("return x", 'x: R.Tensor(("n",), "float32")'))
+    after = script(function(f"n = T.int64()\n_ = {call}\nreturn x", 'x: R.Tensor(("n",), "float32")', pure=False))
+    for one, other in ((before, after), (after, before)):
+        assert prove(one, other).result is Result.OPEN
+
+
+def test_any_error_of_the_evaluation_is_counted_by_its_kind() -> None:
+    before = script(function("return x"))
+    after = script(function('_ = R.call_packed("vm.builtin.make_shape", ty_args=R.Tuple)\nreturn x', pure=False))
+    assert str(prove(before, after)) == "open in main: an evaluation that fails (IndexError)"
+
+
+@pytest.mark.parametrize("slot", [-1, 1, -1_000_000])
+def test_slots_that_the_shape_heap_does_not_have_are_not_written(slot: int) -> None:
+    place = "h, R.prim_value(1), R.prim_value(1), R.prim_value(PART)"
+    body = f"""
+h = R.call_packed("vm.builtin.alloc_shape_heap", R.prim_value(1), ty_args=R.Object)
+_ = R.call_packed("vm.builtin.match_shape", x, {place}, R.str(""), ty_args=R.Tuple)
+s = R.call_packed("vm.builtin.make_shape", {place}, ty_args=R.Shape(ndim=1))
+return s
+"""
+    proof = compared(body, ("0", str(slot)), 'x: R.Tensor(("n",), "float32")', pure=False)
+    assert (proof.refuted, proof.reason) == (True, "a slot is written that the shape heap does not have")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("tuple_info, (x, x), R.prim_value(2)", "tuple_info, (x, x), R.prim_value(5)"),
+        ("func_info, g", "func_info, x"),
+        ("prim_value_info, R.prim_value(2), R.dtype('int64')", "prim_value_info, x, R.dtype('int64')"),
+        ("prim_value_info, p, R.dtype('float32')", "prim_value_info, p, R.dtype('int64')"),
+        ("shape_info, R.shape([2]), R.prim_value(1)", "shape_info, x, R.prim_value(1)"),
+        ("tensor_info, x, R.prim_value(1), R.dtype('')", "tensor_info, s, R.prim_value(1), R.dtype('')"),
+    ],
+)
+def test_checks_of_the_virtual_machine_fail_for_values_of_another_kind(good: str, bad: str) -> None:
+    parameters = f'{VECTOR}, p: R.Prim("float32"), s: R.Shape([2])'
+    local = f"@R.function\ndef g(y: {TENSOR}) -> {TENSOR}:\n    return y\n"
+    before = script(function(f"{local}z = R.add(x, x)\nreturn z", parameters, pure=False))
+    results = []
+    for each in (good, bad):
+        what, _, arguments = each.partition(", ")
+        check = f'_ = R.call_packed("vm.builtin.check_{what}", {arguments}, R.str(""), ty_args=R.Tuple)\n'
+        after = script(function(f"{local}{check}z = R.add(x, x)\nreturn z", parameters, pure=False))
+        results.append(prove(before, after).result)
+    assert results == [Result.PROVED, Result.OPEN]
+
+
+@pytest.mark.parametrize("divisor", ["n", "m", "(n + 1)"])
+def test_a_divisor_that_may_be_zero_is_open(divisor: str) -> None:
+    parameters = 'x: R.Tensor(("n", "m"), "float32")'
+    for operation in ("//", "%"):
+        for place, expected in ((divisor, "open in main: a divisor that may be zero"), ("2", "proved")):
+            body = f"n, m = T.int64(), T.int64()\ns: R.Shape(ndim=1) = R.shape([n {operation} {place}])\nreturn s"
+            module = script(function(body, parameters))
+            assert str(prove(module, module)) == expected
