@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fuzzer.core.text import disarmed, shorten, visible
 from fuzzer.gate.judge import GateResult
-from fuzzer.store.writer import FindingRecord
+from fuzzer.store.writer import FindingRecord, Tally
+from oracles.core.verdict import Outcome
 from reports.findings import Dispositions, blame_line, script_text, title_line
 from reports.tables import OracleRow, Report, oracle_rows, pass_rows, reason_rows
 
@@ -25,6 +27,9 @@ _COUNTS = ("tests", "failures", "skipped")
 def render_junit(report: Report, result: GateResult | None = None) -> str:
     """Write the XML document; ``result`` is the gate's, which knows what is known."""
     dispositions = Dispositions.under(result)
+    # A finding that only minimization met was never counted, and has a case all the same.
+    met = (Tally(str(each.oracle), each.culprit, Outcome.FAIL.value, "", 0) for each in report.findings)
+    report = replace(report, tallies=[*report.tallies, *met])
     root = ElementTree.Element("testsuites", name="relaxfuzz")
     suites = [_suite(root, report, row, dispositions) for row in oracle_rows(report.tallies)]
     for key in _COUNTS:
@@ -47,7 +52,7 @@ def _suite(
         _properties(case, judged)
         findings = [f for f in report.findings if str(f.oracle) == row.name and f.culprit == judged.name]
         _failures(case, report, judged, findings, dispositions)
-        if not judged.passed and not judged.failed:
+        if not judged.passed and not judged.failed and not findings:
             tallies = [t for t in report.tallies if str(t.oracle) == row.name and t.culprit == judged.name]
             reasons = reason_rows(tallies, 1)
             ElementTree.SubElement(case, "skipped", message=_clean(reasons[0].reason if reasons else "no checks"))
@@ -74,8 +79,8 @@ def _failures(
             failure = ElementTree.SubElement(case, "failure", type=_clean(finding.kind))
             failure.set("message", _clean(f"{finding.id}: {title_line(finding)} ({finding.assessment.grade})"))
             failure.text = _clean(_details(report, finding, dispositions))
-    if not findings and row.failed:
-        failure = ElementTree.SubElement(case, "failure", type="unfiled", message=f"{row.failed} failures, no finding")
+    if (unfiled := row.failed - sum(finding.count for finding in findings)) > 0:
+        failure = ElementTree.SubElement(case, "failure", type="unfiled", message=f"{unfiled} failures, no finding")
         failure.text = "The campaign counted failures but has no finding for them."
 
 

@@ -20,10 +20,12 @@ from __future__ import annotations
 import datetime
 import os
 import shlex
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fuzzer.core.text import counted
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_decisions
 from fuzzer.gate.baseline import read_baseline
@@ -157,6 +159,11 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
 
 def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
     rulings = []
+    filed: Counter[tuple[str, str]] = Counter()
+    for each in measured.seen:
+        filed[each.oracle, each.culprit] += each.count
+    if unfiled := sum(max(0, cell.failed - filed[key]) for key, cell in measured.cells.items()):
+        rulings.append(_campaign(RulingStatus.FAIL, f"{counted(unfiled, 'failure')} without a finding"))
     if total.invalid:
         detail = f"{total.invalid} verdicts are invalid because of an error in relaxfuzz; they do not count"
         rulings.append(_campaign(RulingStatus.NOTE, detail))

@@ -21,9 +21,11 @@ from typing import Any
 import msgspec
 
 from fuzzer.core.config import Config
+from fuzzer.core.text import Standing
 from fuzzer.core.verb import UsageError
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
 from fuzzer.store.door import SCRIPTS, read_script
+from fuzzer.store.reader import record_of
 from fuzzer.store.records import EarlierState, FindingState, MergedCampaign
 from fuzzer.store.trust import SEALED, foreign
 from fuzzer.store.writer import Store
@@ -34,18 +36,21 @@ from relaxkit.files import write_atomically
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
-_OF_THE_SMALLEST = ("state", "minimized_json", "bindings", "repro", "parts", "traits", "bisected", "assessment")
-"""What a finding has from the campaign with the smallest module."""
+_OF_THE_GRAVEST = (
+    "evidence", "state", "minimized_json", "bindings", "repro", "parts", "traits", "bisected", "assessment",
+)  # fmt: skip
+"""What a finding has from the campaign that takes it most seriously, and of several from the one with the smallest
+module: none can make less of what another found."""
 STRIDE = 1 << 44
 """Shards of the second campaign are numbered from here, and so on; met findings have numbers from 1 << 40 on."""
 _NUMBERED = {"shards": "number", "findings": "shard", "reached": "shard"}
 """Tables with a column for the number of a shard."""
 
 _RANKS = (
-    FindingState.CONFIRMED, FindingState.KNOWN, FindingState.UNSCRIPTED, FindingState.FLAKY, FindingState.NEW,
+    FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN, FindingState.UNSCRIPTED, FindingState.FLAKY,
 )  # fmt: skip
-"""Of two states of one finding the first of these holds. Confirmed before known: a list that only one of the campaigns
-was given hides nothing from the others; the gate reads its own."""
+"""Of two states of one finding that stand as the same the first of these holds. Known comes late: a list that only one
+of the campaigns was given hides nothing from the others; the gate reads its own."""
 _FATES = (
     EarlierState.REGRESSED,
     EarlierState.FAILS,
@@ -115,6 +120,8 @@ def _findings(sources: Sequence[list[Row]]) -> tuple[list[Row], dict[str, int]]:
             found.setdefault(row["id"], []).append((index, row))
     joined, chosen = [], {}
     for finding_id, rows_of in found.items():
+        if len({(row["signature"], row["oracle"], row["culprit"]) for _, row in rows_of}) > 1:
+            raise MergeError(f"the campaigns cannot be merged: finding {finding_id} has several signatures")
         # The case of the first campaign speaks, one that was drawn before one that minimization met.
         _, first = min(rows_of, key=lambda pair: (pair[1]["count"] == 0, pair[1]["shard"], pair[1]["number"]))
         index, best = min(rows_of, key=lambda pair: (*_worth(pair[1]), pair[1]["shard"], pair[1]["number"]))
@@ -125,17 +132,21 @@ def _findings(sources: Sequence[list[Row]]) -> tuple[list[Row], dict[str, int]]:
             "count": sum(row["count"] for _, row in rows_of),
             "first_seen": min(row["first_seen"] for _, row in rows_of),
             "last_seen": max(row["last_seen"] for _, row in rows_of),
-            **{name: best.get(name) for name in _OF_THE_SMALLEST},
+            **{name: best.get(name) for name in _OF_THE_GRAVEST},
             "note": note,
         })  # fmt: skip
     return joined, chosen
 
 
 def _worth(row: Row) -> tuple[Any, ...]:
-    """Order findings, the best first: the state that says most, then the smallest module."""
+    """Order findings, the best first: the gravest standing and state, then the smallest module."""
     text = row["minimized_json"]
     bindings = 1 << 62 if row["bindings"] is None else row["bindings"]
-    return _place(_RANKS, row["state"]), text is None, bindings, len(text or ""), text or ""
+    return *_gravity(row), text is None, bindings, len(text or ""), text or ""
+
+
+def _gravity(row: Row) -> tuple[int, int]:
+    return list(Standing).index(record_of(row).standing), _place(_RANKS, row["state"])
 
 
 def _dissent(best: Row, rows: Sequence[Row]) -> list[str]:
@@ -294,6 +305,13 @@ def _distinct(sources: Sequence[MergeSource]) -> tuple[list[MergeSource], list[s
                 f"'{holder.directory}' and '{source.directory}' both contain the campaign with seed {seed}; neither "
                 f"contains all of the other; merge the single campaigns instead"
             )
+        found = {row["id"]: _gravity(row) for row in holder.rows["findings"]}
+        for row in source.rows["findings"]:
+            if found.get(row["id"], (len(Standing),)) > _gravity(row):
+                raise MergeError(
+                    f"'{holder.directory}' contains the cases of '{source.directory}', but lacks its finding "
+                    f"{row['id']} or makes less of it; merge without one of them"
+                )
         lines.append(f"'{source.directory}' is not counted: '{holder.directory}' contains the same cases")
     return sorted(kept, key=lambda source: min(source.seeds)), lines
 

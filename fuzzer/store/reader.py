@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import accumulate
 from pathlib import Path
@@ -99,7 +99,7 @@ class StoreReader:
 
     def findings(self) -> list[FindingRecord]:
         """All findings, first seen first."""
-        return [_finding(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]
+        return [record_of(row) for row in self._query("SELECT * FROM findings ORDER BY shard, number, id")]
 
     def finding_ids(self) -> set[str]:
         """Ids of all findings."""
@@ -123,7 +123,7 @@ class StoreReader:
             ids = ", ".join(get_close_matches(finding_id, there, 3, 0.0)) or "none"
             what = "more than one finding begins" if rows else "no finding begins"
             raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (closest: {ids})")
-        return _finding(rows[0])
+        return record_of(rows[0])
 
     def untriaged(self) -> list[tuple[int, str]]:
         """Findings that triage has not seen: the shard of their case, and their id."""
@@ -151,7 +151,8 @@ class StoreReader:
             raise store_error(error, self.directory) from error
 
 
-def _finding(row: sqlite3.Row) -> FindingRecord:
+def record_of(row: Mapping[str, Any]) -> FindingRecord:
+    """Return the record that a row of the findings is."""
     return FindingRecord(
         id=row["id"], signature=row["signature"], oracle=row["oracle"], culprit=row["culprit"],
         evidence=msgspec.json.decode(row["evidence"], type=Evidence), count=row["count"],

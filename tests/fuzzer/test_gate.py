@@ -64,6 +64,10 @@ def policy(rate: float | None = None, checks: int = 1, *known: KnownFinding, **w
     return Policy((rule,), KnownFindings(known))
 
 
+def noting(rate: float) -> Policy:
+    return Policy((Rule("crash", None, Limit(rate, 10, new_findings=Weight.NOTE)),), KnownFindings())
+
+
 def judged(policy: Policy, rows: list[Tally], findings: list[FindingRecord], state: str = "finished") -> GateResult:
     return judge(policy, measured(replace(INFO, state=state), rows, findings, {}))
 
@@ -82,9 +86,13 @@ def rates(result: GateResult) -> list[tuple[float | None, int | float | None]]:
         (judged(policy(None, 10), tallies(9, 1), [finding(2)]), GateExit.FAILED),
         (judged(policy(0.95, 10), tallies(90, 10), []), GateExit.FAILED),
         # 90 of 100 is a rate of 0.9, and shows one of 0.82: Wilson's interval is 0.826 to 0.945.
-        (judged(policy(0.82, 10), tallies(90, 10), []), GateExit.PASSED),
-        (judged(policy(0.83, 10), tallies(90, 10), []), GateExit.NO_EVIDENCE),
-        (judged(policy(0.9, 10), tallies(90, 10), []), GateExit.NO_EVIDENCE),
+        (judged(noting(0.82), tallies(90, 10), [finding(2, 10)]), GateExit.PASSED),
+        (judged(noting(0.83), tallies(90, 10), [finding(2, 10)]), GateExit.NO_EVIDENCE),
+        (judged(noting(0.9), tallies(90, 10), [finding(2, 10)]), GateExit.NO_EVIDENCE),
+        # failures that no finding accounts for were taken out of it
+        (judged(policy(None, 10), tallies(90, 10), []), GateExit.FAILED),
+        (judged(noting(0.82), tallies(90, 10), [finding(2, 9)]), GateExit.FAILED),
+        (judged(noting(0.82), tallies(90, 10), [finding(2, 10, oracle="numeric")]), GateExit.FAILED),
         (judged(policy(0.9, 101), tallies(100, 0), []), GateExit.NO_EVIDENCE),
         (judged(policy(0.9, 1, oracle="numeric"), tallies(100, 0), []), GateExit.NO_EVIDENCE),
         (judged(Policy((), KnownFindings()), [], []), GateExit.NO_EVIDENCE),
@@ -225,7 +233,7 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
         Rule("crash", None, Limit(new_findings=Weight.NOTE)),
         Rule("crash", "FuseOps", Limit(new_findings=Weight.FAIL)),
     )
-    rows = [*tallies(9, 1), *tallies(9, 1, culprit="Normalize")]
+    rows = [*tallies(9, 0), *tallies(9, 1, culprit="Normalize")]
     normalize = finding(1, culprit="Normalize")
     result = judged(Policy(rules, KnownFindings()), rows, [normalize])
     assert result.exit is GateExit.PASSED
@@ -235,7 +243,7 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
 
 def test_a_new_finding_is_named_with_its_family_and_without_a_count_that_says_nothing() -> None:
     met = replace(finding(2, count=0), traits=Traits("FuseOps"))
-    (line,) = [each for each in render(judged(Policy((), KnownFindings()), tallies(5, 1), [met])) if "FAIL" in each[:4]]
+    (line,) = [each for each in render(judged(Policy((), KnownFindings()), tallies(5, 0), [met])) if "FAIL" in each[:4]]
     assert f"boom [repros/x.py]; family {met.family.id}" in line
     wrong = Evidence("wrong-value", "results differ (reassociation)", expected="main: 1 at [0]", observed="2 there")
     assert replace(met, evidence=wrong).title == "another result: expected main: 1 at [0], observed 2 there"

@@ -12,17 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from sample_records import META, hit, shard
 
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
+from fuzzer.core.text import Standing
+from fuzzer.findings.assessment import Assessment, Severity
 from fuzzer.findings.family import Traits
 from fuzzer.store.merge import MergeError, _growth, merge
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import EvidenceClass, OracleName
 from relaxkit.passes.pass_ref import PassRef
 
 BAD, WORSE, RARE = "it is bad", "it is worse", "it is rare"
@@ -141,6 +144,56 @@ def test_the_smallest_confirmed_module_is_kept_with_its_script(tmp_path: Path) -
         assert finding.traits == Traits("FuseOps")
         assert store.costs()[name].triage == 6.0
     assert (tmp_path / "out" / "repros" / f"{name}.py").read_text() == "small"
+
+
+@pytest.mark.parametrize("state", [FindingState.CONFIRMED, FindingState.NEW])
+@pytest.mark.parametrize(
+    ("other", "evidence"),
+    [
+        (FindingState.CONFIRMED, EvidenceClass.OURS),
+        (FindingState.FLAKY, EvidenceClass.HARD),
+        (FindingState.UNSCRIPTED, EvidenceClass.HARD),
+        (FindingState.KNOWN, EvidenceClass.HARD),
+    ],
+)
+def test_no_campaign_makes_less_of_what_another_found(
+    tmp_path: Path, state: FindingState, other: FindingState, evidence: EvidenceClass
+) -> None:
+    one, two = (campaign(tmp_path / str(seed), seed, BAD) for seed in (2, 1))
+    if state is not FindingState.NEW:
+        settle(one, BAD, state, 5, "{large}", script="large")
+    name = settle(two, BAD, other, 2, "{small}", script="small")
+    with closing(sqlite3.connect(two / FILE_NAME)) as database, database:
+        assessment = msgspec.json.encode(Assessment(evidence, Severity.S2, "FuseOps")).decode()
+        database.execute("UPDATE findings SET assessment = ?", (assessment,))
+    merge([one, two], tmp_path / "out")
+    with Store.open(tmp_path / "out") as store:
+        (finding,) = store.findings()
+    assert (finding.standing, finding.state) == (Standing.FINDING, state)
+    if finding.repro:
+        assert (tmp_path / "out" / "repros" / f"{name}.py").read_text() == "large"
+        assert finding.minimized is not None
+        assert finding.minimized.module_json == "{large}"
+
+
+def test_an_id_with_two_signatures_is_refused(tmp_path: Path) -> None:
+    """A signature that the user's list knows would excuse what another campaign found."""
+    places = [campaign(tmp_path / str(seed), seed, BAD) for seed in (1, 2)]
+    with closing(sqlite3.connect(places[0] / FILE_NAME)) as database, database:
+        database.execute("UPDATE findings SET signature = 'another'")
+    with pytest.raises(MergeError, match="has several signatures"):
+        merge(places, tmp_path / "out")
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM findings", "UPDATE findings SET state = 'flaky'"])
+def test_what_claims_to_hold_a_campaign_holds_its_findings(tmp_path: Path, change: str) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD)
+    merge([one, two], tmp_path / "claims")
+    with closing(sqlite3.connect(tmp_path / "claims" / FILE_NAME)) as database, database:
+        database.execute(change)
+    with pytest.raises(MergeError, match=r"contains the cases of .*but lacks its finding"):
+        merge([one, tmp_path / "claims"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_order_is_of_no_account(tmp_path: Path) -> None:

@@ -116,6 +116,19 @@ def test_failures_without_a_finding_still_fail(report: Report) -> None:
     assert failure.attrib["message"] == "2 failures, no finding"
 
 
+def test_failures_beyond_those_of_the_findings_fail(report: Report) -> None:
+    found = [replace(each, count=1) if each.culprit == "Normalize" else each for each in report.findings]
+    (failure,) = case(parse(replace(report, findings=found)), "crash", "Normalize").findall("failure")
+    assert failure.attrib["message"] == "1 failures, no finding"
+
+
+def test_a_finding_that_was_never_counted_fails(report: Report) -> None:
+    root = parse(replace(report, tallies=[each for each in report.tallies if each.culprit != "FuseOps"]))
+    assert case(root, "crash", "FuseOps").find("failure") is not None
+    alone = parse(replace(report, tallies=[]))
+    assert [alone.attrib[key] for key in ("tests", "failures", "skipped")] == ["2", "1", "0"]
+
+
 def test_an_empty_campaign_is_well_formed(report: Report) -> None:
     root = parse(replace(report, tallies=[], findings=[]))
     assert (len(root), root.attrib["tests"]) == (0, "0")
