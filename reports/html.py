@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from html import escape
@@ -17,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fuzzer.core.text import printable, visible_all
+from fuzzer.core.text import printable, to_json, visible_all
 from relaxkit.files import write_atomically
 
 SCRIPTS = (
@@ -90,8 +89,8 @@ def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> st
 
 def _data(page: Mapping[str, Any]) -> str:
     # No `<` can end the script, no `##` begin a command, and no character beyond ASCII a line; NaN is no JSON.
-    text = json.dumps(visible_all(page), separators=(",", ":"), allow_nan=False)
-    text = text.replace("<", "\\u003c").replace("##", "#\\u0023")
+    text = to_json(visible_all(page), separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c")
     text = re.sub(r'(?<=[{,])"__proto__"(?=:)', '["__proto__"]', text)  # a name like any other
     return f'"use strict";const RELAXFUZZ={text};'
 

@@ -9,12 +9,11 @@ reference.  A suspect (``fuzzer.store.records.SUSPECTS``) is a warning, a questi
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from fuzzer.core.text import counted, printable, visible_all
+from fuzzer.core.text import counted, printable, to_json, visible_all
 from fuzzer.findings.assessment import Severity
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FILE_NAME, FindingRecord
@@ -67,7 +66,7 @@ def render_sarif(report: Report, result: GateResult | None = None) -> str:
             }
         ],
     }
-    return json.dumps(visible_all(log), indent=1, ensure_ascii=True) + "\n"
+    return to_json(visible_all(log), indent=1, ensure_ascii=True) + "\n"
 
 
 def _driver() -> dict[str, Any]:

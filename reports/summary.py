@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from fuzzer.core.text import quoted_path, to_json
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateResult
 from fuzzer.gate.text import as_json as gate_object
@@ -74,7 +73,7 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     """
     directory = Path(store_dir)
     report = load_report(directory)
-    told = json.dumps(report_object([report]), indent=2) + "\n" if as_json else render_text(report, MOST, stream)
+    told = to_json(report_object([report]), indent=2) + "\n" if as_json else render_text(report, MOST, stream)
     stream.write(told)
     stream.flush()
     with TvmWorker(report.findings) as worker:
@@ -88,5 +87,5 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     repros = sum(finding.repro is not None for finding in report.findings)
     if repros:
         first = next(finding.repro for finding in report.findings if finding.repro)
-        stream.write(f"repro scripts: {repros}, for instance: python {shlex.quote(str(directory / str(first)))}\n")
+        stream.write(f"repro scripts: {repros}, for instance: python {quoted_path(directory / str(first))}\n")
     stream.flush()

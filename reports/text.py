@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import TextIO
@@ -11,7 +10,7 @@ from rich.console import RenderableType
 
 from fuzzer.cli.verbs.findings import listed_findings
 from fuzzer.core.terminal import prose, rendered, table
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path
 from fuzzer.store.grouping import noted
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
@@ -66,7 +65,7 @@ def _oracles(report: Report) -> list[RenderableType]:
 def _reasons(report: Report) -> list[RenderableType]:
     rows = [(number, oracle, outcome, why) for oracle, outcome, why, number in reason_rows(report.tallies)]
     rest = counted(len(rows) - _REASONS, "more reason")
-    more = f"and {rest}: relaxfuzz report {shlex.quote(str(report.directory))} --markdown -"
+    more = f"and {rest}: relaxfuzz report {quoted_path(report.directory)} --markdown -"
     shown = table(("count", "oracle", "outcome", "why"), rows[:_REASONS])
     told = [shown, more] if len(rows) > _REASONS else [shown]
     return ["Skipped checks by reason, most frequent first:", *told] if rows else []
@@ -100,6 +99,6 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
         return []
     shown = listed_findings(findings, report.recognized, report.directory)
     if rest:
-        more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {shlex.quote(str(report.directory))}"
+        more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {quoted_path(report.directory)}"
         return [f"The {len(findings)} most severe:", *shown, "", more]
     return shown

@@ -8,14 +8,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.metadata
-import json
 import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import printable
+from fuzzer.core.text import printable, to_json
 from fuzzer.core.verb import OK, Parser, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def show(*parts: RenderableType) -> None:
 
 def put_json(value: object) -> int:
     """Print what a verb has to say to programs; returns the exit code of a verb that is done."""
-    print(json.dumps(value, indent=2))
+    print(to_json(value, indent=2))
     return OK
 
 

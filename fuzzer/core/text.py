@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from relaxkit.text_enum import TextEnum
@@ -47,6 +50,16 @@ def printable(text: str) -> str:
 def disarmed(text: str) -> str:
     """The text without a command for who reads the log."""
     return _COMMAND.sub(lambda found: f"{found[1]}: " if found[1] is not None else "## ", text)
+
+
+def to_json(value: object, **options: Any) -> str:
+    """The value as JSON without a command for who reads the log, wherever in a line that stands."""
+    return json.dumps(value, **options).replace("##", "#\\u0023")
+
+
+def quoted_path(path: Path | str) -> str:
+    """The name of a file as a word of a command, never one of its options."""
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def first_line(text: str, fallback: str = "") -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from fuzzer.core.text import to_json
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.measured import Cell, MeasuredCampaign, SeenFinding
 from fuzzer.store.records import CampaignInfo
@@ -63,14 +64,14 @@ def _lines(values: dict[str, Any]) -> str:
     """Write JSON with a line an entry of each table, so that a change of one is a change of one line."""
     parts = []
     for key, value in values.items():
-        text = json.dumps(value)
+        text = to_json(value)
         if value and isinstance(value, dict) and key != "campaign":
-            rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in value.items())
+            rows = ",\n".join(f"  {to_json(name)}: {to_json(row)}" for name, row in value.items())
             text = f"{{\n{rows}\n }}"
         elif value and key == "findings":
-            rows = ",\n".join(f"  {json.dumps(row)}" for row in value)
+            rows = ",\n".join(f"  {to_json(row)}" for row in value)
             text = f"[\n{rows}\n ]"
-        parts.append(f" {json.dumps(key)}: {text}")
+        parts.append(f" {to_json(key)}: {text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import html
 import platform
 import re
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import MOST_LINE, disarmed, shorten, visible
+from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shorten, visible
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -31,8 +30,11 @@ LONGEST_SCRIPT = 20_000
 _LONGEST_TEXT = 4_000
 _SPECIAL = re.compile(r"[\\*`\[\]~|$]|(?<![^\W_])_|_(?![^\W_])|^[#=+-]|^\d{1,9}(?=[.)](?:\s|$))")
 """What may begin markup: an underscore within a word does not, a sign or a number does where the line begins."""
-_MENTION = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)", re.IGNORECASE)
-"""Where GitHub would tell a person, a team or another issue of the text."""
+_MENTION = re.compile(
+    r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)|(?<=\bgithub\.com/)|(?<=\b[0-9a-f]{20})(?=[0-9a-f]{20}\b)",
+    re.IGNORECASE,
+)
+"""Where GitHub would tell a person, a team, another issue or a commit of the text."""
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _SOURCE = re.compile(r"\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py)")
 """A file of TVM, whose underscores are escaped."""
@@ -118,7 +120,9 @@ def _prose(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return f"`{_flat(text).replace('`', chr(39))}`"
+    text = _flat(text)  # any change of a command, such as of a backtick into a quote, could make it run something else
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
 def _line(text: str) -> str:
@@ -192,7 +196,12 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
         f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
     )
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return _unbroken("\n\n".join(filter(None, parts))) + "\n"
+
+
+def _unbroken(text: str) -> str:
+    """Return text that people wrote into a list, whose links are meant."""
+    return text.replace("github.com/&#8203;", "github.com/")
 
 
 def _linked(found: re.Match[str], release: str) -> str:
@@ -215,7 +224,7 @@ def _notes(
     smaller = f"minimized to {module} ({parts.lines} lines{size})"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
-        command = f"relaxfuzz minimize {shlex.quote(str(directory))} {finding.id}"
+        command = f"relaxfuzz minimize {quoted_path(directory)} {finding.id}"
         smaller = (
             f"not minimized: {module} is {left}, and which parts of it the failure needs is not known yet. "
             f"To minimize it, run {_code(command)}, then write this text again"
@@ -226,12 +235,12 @@ def _notes(
     blame = assessment.beside(finding.culprit)
     told = known if known is not None and known.cause is None else None  # else the section on the cause says it
     told = told.also if told is not None and told.listed else told  # the user's own list is nobody else's concern
-    said = told.line if told is not None else finding.others
+    said = _unbroken(escaped(_sentence(told.line))) if told is not None else escaped(_sentence(finding.others))
     lines = [
         f"* Pass: {_code(finding.culprit)}",
         f"* Severity: {assessment.severity.words} ({scale}){against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {escaped(_sentence(said))}"] if said else []),
+        *([f"* {said}"] if said not in ("", "-") else []),
         f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",
     ]
     return "\n".join(lines) + "\n"

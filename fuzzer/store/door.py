@@ -61,7 +61,7 @@ _Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 _NAME = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
 _Name = Annotated[str, Meta(min_length=1, max_length=500, pattern=_NAME)]
 _Line = Annotated[str, Meta(max_length=5_000, pattern=_NAME)]
-_Version = Annotated[str, Meta(max_length=60, pattern=_NAME)]
+_Version = Annotated[str, Meta(max_length=60, pattern=r"^[0-9A-Za-z_.+!-]*\Z")]
 _Digits = Annotated[str, Meta(pattern=r"^[0-9]{1,19}\Z")]
 _Text = Annotated[str, Meta(max_length=1 << 20)]
 _Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{10}\Z")]

@@ -78,6 +78,8 @@ LONE = CASE.replace("A", "\\ud800")
         ("UPDATE meta SET value = '1e3' WHERE key = 'started_at'", "table 'meta', row 'started_at'"),
         ("UPDATE meta SET value = '1e3' WHERE key = 'workers'", "table 'meta', row 'workers'"),
         (f"UPDATE meta SET value = '0.{'9' * 4990}' WHERE key = 'tvm_version'", "table 'meta', row 'tvm_version'"),
+        ("UPDATE meta SET value = '0)[x](//y)' WHERE key = 'tvm_version'", "table 'meta', row 'tvm_version'"),
+        ("UPDATE meta SET value = '../../../y' WHERE key = 'ffi_version'", "table 'meta', row 'ffi_version'"),
         ("INSERT INTO meta VALUES ('merged', '[]')", "table 'meta', row 'merged'"),
         ("DELETE FROM meta WHERE key = 'seed'", "table 'meta', row 'seed' is missing"),
         ("DELETE FROM meta WHERE key = 'format'", "is not a campaign made by this version"),

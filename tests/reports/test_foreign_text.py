@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
@@ -12,9 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sample_findings import finding
 
-from fuzzer.core.text import MOST_LINE, first_line, printable, visible, visible_all
+from fuzzer.cli.options import put_json
+from fuzzer.core.text import MOST_LINE, first_line, printable, quoted_path, to_json, visible, visible_all
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.signature import normalise
+from fuzzer.gate.baseline import to_text
+from fuzzer.gate.measured import measured
 from fuzzer.repro import markdown as bug_report
 from fuzzer.repro.markdown import escaped
 from fuzzer.store.writer import FindingState
@@ -100,6 +104,51 @@ def test_cells_and_fences(text: str) -> None:
         assert is_clean("\n".join(lines))
         assert lines[0] == lines[-1]
         assert all(not line.strip().startswith(lines[0]) for line in lines[1:-1])
+
+
+@given(TEXTS)
+@example("###[x]")
+def test_json_holds_no_command(text: str) -> None:
+    for made in (to_json({text: [text]}, indent=2), to_json([text], ensure_ascii=False)):
+        assert "##" not in made
+        assert text in (json.loads(made)[0] if made.startswith("[") else list(json.loads(made)))
+
+
+def test_a_baseline_holds_no_command(report: Report) -> None:
+    text = to_text(measured(replace(report.info, budget_text="##vso[task.complete]"), [], [], {}))
+    assert "##" not in text
+    assert json.loads(text)["campaign"]["budget_text"] == "##vso[task.complete]"
+
+
+def test_what_programs_read_holds_no_command(capsys: pytest.CaptureFixture[str], report: Report) -> None:
+    put_json(["##vso[task.complete]"])
+    assert json.loads(said := capsys.readouterr().out) == ["##vso[task.complete]"]
+    assert "##" not in said
+    assert "##" not in render_sarif(spoiled(report, "##vso[task.complete]"))
+
+
+def test_a_path_to_copy_is_one_word() -> None:
+    for path in ("-cCODE#/repros/1.py", "a 'b' `$(touch x)`", "-"):
+        word = shlex.split(f"python {quoted_path(path)}")[1]
+        assert not word.startswith("-")
+        assert word.removeprefix("./") == path
+
+
+@pytest.mark.parametrize("directory", ["x`$(touch x)`", "``x", "x`", "a b"])
+def test_a_command_in_code_stays_what_it_is(directory: str) -> None:
+    command = f"relaxfuzz minimize {quoted_path(directory)} 0"
+    found = re.fullmatch(r"(?s)(`+)(.*[^`])\1", bug_report._code(command))
+    assert found is not None
+    assert found[1] not in re.findall(r"`+", found[2])
+    assert (found[2][1:-1] if "`" in found[2] else found[2]) == command
+
+
+def test_github_tells_no_issue_or_commit_of_foreign_text() -> None:
+    url, commit = "https://github.com/apache/tvm/issues/1", "0123456789abcdef0123456789abcdef01234567"
+    made = bug_report._prose(f"see {url} and {commit}")
+    assert url not in made
+    assert commit not in made
+    assert made.replace("&#8203;", "") == f"see {url} and {commit}"
 
 
 @given(TEXTS)

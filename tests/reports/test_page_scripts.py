@@ -6,7 +6,6 @@ The document is a small one (``page_dom.js``), so this runs where no browser is;
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from page_samples import SOURCE, full, sample_page
 from py_mini_racer import JSEvalException, MiniRacer
 from sample_findings import HOSTILE, finding
 
+from fuzzer.core.text import quoted_path
 from fuzzer.core.toml import parse_toml
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.file import known_in
@@ -347,8 +347,8 @@ def test_a_frame_of_tvm_links_to_its_file_in_the_release(run: Run, frame: str, f
 
 
 def test_a_command_to_copy_runs_nothing_of_a_directorys_name(run: Run) -> None:
-    for word in ("campaign", "$(touch x)", "it's", "a b;c", "", "-x", "d\u00e9j\u00e0"):
-        assert run(f"RF.quoted({json.dumps(word)})") == shlex.quote(word)
+    for word in ("campaign", "$(touch x)", "it's", "a b;c", "", "-x", "-c x#", "d\u00e9j\u00e0"):
+        assert run(f"RF.quoted({json.dumps(word)})") == quoted_path(word)
     run("RF.data.campaign.directory = '$(touch x)'")
     go(run, "finding/0000000004")
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import add_campaign, add_trust, file_errors, inform
+from fuzzer.cli.options import add_campaign, add_trust, file_errors, inform, put_json
 from fuzzer.core.text import visible
 from fuzzer.core.verb import OK, RUNS_CODE, USAGE, UsageError, Verb
 
@@ -72,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     checked = _check(script, parts) if options.check else None
     if options.json:
         output = None if options.output is None else str(options.output)
-        print(json.dumps(_object(finding, text, output, checked), indent=2))
+        put_json(_object(finding, text, output, checked))
     elif checked is not None:
         sys.stdout.write(checked.output if checked.ending is None else f"{checked.said}\n")
     elif options.output is None:

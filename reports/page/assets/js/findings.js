@@ -144,7 +144,7 @@ RF.views.finding = function (id) {
 };
 
 // A word of a shell's, as shlex.quote writes it.
-RF.quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
+RF.quoted = (text) => (text.startsWith("-") ? RF.quoted(`./${text}`) : /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
 
 RF.scriptCommand = (finding) => (finding.repro ? `python ${RF.quoted(`${RF.data.campaign.directory}/${finding.repro}`)}`
   : `relaxfuzz repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`);
