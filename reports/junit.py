@@ -18,7 +18,7 @@ from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FindingRecord, Tally
 from oracles.core.verdict import Outcome
 from reports.findings import Dispositions, blame_line, script_text, title_line
-from reports.tables import OracleRow, Report, oracle_rows, pass_rows, reason_rows
+from reports.tables import OracleRow, Report, grouped, oracle_rows, pass_rows, reason_rows
 
 _MOST_TEXT = 1 << 20
 _COUNTS = ("tests", "failures", "skipped")
@@ -47,14 +47,15 @@ def _suite(
     info = report.info
     _properties(suite, row, seed=info.seed, tvm_version=info.tvm_version, ffi_version=info.ffi_version)
     rows = pass_rows(report.tallies, row.name)
+    found = dict(grouped([each for each in report.findings if str(each.oracle) == row.name], "culprit"))
+    said = dict(grouped([each for each in report.tallies if str(each.oracle) == row.name], "culprit"))
     for judged in rows:
         case = ElementTree.SubElement(suite, "testcase", classname=f"relaxfuzz.{row.name}", name=_clean(judged.name))
         _properties(case, judged)
-        findings = [f for f in report.findings if str(f.oracle) == row.name and f.culprit == judged.name]
+        findings = found.get(judged.name, [])
         _failures(case, report, judged, findings, dispositions)
         if not judged.passed and not judged.failed and not findings:
-            tallies = [t for t in report.tallies if str(t.oracle) == row.name and t.culprit == judged.name]
-            reasons = reason_rows(tallies, 1)
+            reasons = reason_rows(said.get(judged.name, []), 1)
             ElementTree.SubElement(case, "skipped", message=_clean(reasons[0].reason if reasons else "no checks"))
         others = [finding for finding in findings if not dispositions.fails(finding)]
         if others:

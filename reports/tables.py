@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
@@ -198,13 +198,13 @@ def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
 def oracle_rows(tallies: Sequence[Tally]) -> list[OracleRow]:
     """Count verdicts: one row an oracle, in the oracles' own order."""
     order = [str(name) for name in OracleName]
-    return [_row(name, each) for name, each in sorted(_grouped(tallies, "oracle"), key=lambda row: order.index(row[0]))]
+    return [_row(name, each) for name, each in sorted(grouped(tallies, "oracle"), key=lambda row: order.index(row[0]))]
 
 
 def pass_rows(tallies: Sequence[Tally], oracle: str) -> list[OracleRow]:
     """Count verdicts of one oracle: one row a pass, sorted by name."""
     chosen = [tally for tally in tallies if tally.oracle == oracle]
-    return [_row(name, each) for name, each in sorted(_grouped(chosen, "culprit"))]
+    return [_row(name, each) for name, each in sorted(grouped(chosen, "culprit"))]
 
 
 def reason_rows(tallies: Sequence[Tally], limit: int | None = None) -> list[ReasonRow]:
@@ -241,10 +241,11 @@ def agreements_text(tallies: Sequence[Tally]) -> str:
     return f"Results agree: {proved[1]} proved for all inputs{tried}"
 
 
-def _grouped(tallies: Sequence[Tally], attribute: str) -> Iterable[tuple[str, list[Tally]]]:
-    groups: dict[str, list[Tally]] = {}
-    for tally in tallies:
-        groups.setdefault(str(getattr(tally, attribute)), []).append(tally)
+def grouped(records: Iterable[Any], attribute: str) -> Iterable[tuple[str, list[Any]]]:
+    """Group tallies or findings by an attribute."""
+    groups: dict[str, list[Any]] = {}
+    for each in records:
+        groups.setdefault(str(getattr(each, attribute)), []).append(each)
     return groups.items()
 
 

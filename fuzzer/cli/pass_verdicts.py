@@ -23,6 +23,7 @@ SHOWN = 2
 """Rewrites of a pass, and reasons of an oracle, that the table shows."""
 MOST = 20
 """Rewrites of a pass that JSON lists."""
+Rewrites = dict[str, list[tuple[str, int]]]
 _VERDICTS = (Outcome.PASS.value, Outcome.FAIL.value)
 _OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
@@ -51,19 +52,21 @@ def by_pass(tallies: Iterable[Tally]) -> dict[str, dict[str, Judged]]:
             judged.reasons[tally.outcome, tally.reason] += tally.count
         elif tally.reason:
             judged.reached[tally.reason] += tally.count
-    order = {oracle.value: index for index, oracle in enumerate(OracleName)}
-    return {
-        name: dict(sorted(oracles.items(), key=lambda each: order.get(each[0], len(order))))
-        for name, oracles in found.items()
-    }
+    order = [oracle.value for oracle in OracleName]
+    return {name: dict(sorted(said.items(), key=lambda each: order.index(each[0]))) for name, said in found.items()}
 
 
-def seen(name: str, oracles: dict[str, Judged], coverage: Coverage) -> dict[str, Any]:
+def rewrites_of(coverage: Coverage) -> Rewrites:
+    """Return pass -> its rewrites, most frequent first."""
+    found: Rewrites = {}
+    for (culprit, rewrite), count in sorted(coverage.rewrites.items(), key=lambda each: (-each[1], each[0])):
+        found.setdefault(culprit, []).append((rewrite, count))
+    return found
+
+
+def seen(name: str, oracles: dict[str, Judged], coverage: Coverage, found: Rewrites) -> dict[str, Any]:
     """Return what a campaign saw of a pass, as JSON."""
-    rewrites = sorted(
-        ((count, rewrite) for (culprit, rewrite), count in coverage.rewrites.items() if culprit == name),
-        key=lambda each: (-each[0], each[1]),
-    )
+    rewrites = found.get(name, [])
     tried, changed = coverage.judged[name], coverage.changed[name]
     return {
         "checks": sum(judged.verdicts for judged in oracles.values()),
@@ -72,7 +75,7 @@ def seen(name: str, oracles: dict[str, Judged], coverage: Coverage) -> dict[str,
         "changed": changed,
         "trigger_rate": round(changed / tried, 4) if tried else None,
         "distinct_rewrites": len(rewrites),
-        "rewrites": [{"rewrite": rewrite, "count": count} for count, rewrite in rewrites[:MOST]],
+        "rewrites": [{"rewrite": rewrite, "count": count} for rewrite, count in rewrites[:MOST]],
         "oracles": {
             oracle: {
                 **{outcome: judged.outcomes[outcome] for outcome in _OUTCOMES},
@@ -140,12 +143,8 @@ def hardly_judged_text(found: list[dict[str, Any]], least: int) -> RenderableTyp
     """Return one paragraph a pass."""
     if not found:
         return prose(f"every pass has {least} verdicts or more from every oracle")
-    lines = [f"fewer than {least} verdicts:"]
-    for name in dict.fromkeys(each["name"] for each in found):
-        parts = [
-            f"{each['oracle']} {each['verdicts']}" + (f" ({each['mostly']})" if each["mostly"] else "")
-            for each in found
-            if each["name"] == name
-        ]
-        lines.append(f"  {name}: {', '.join(parts)}")
-    return prose("\n".join(lines))
+    parts: dict[str, list[str]] = {}
+    for each in found:
+        said = f"{each['oracle']} {each['verdicts']}" + (f" ({each['mostly']})" if each["mostly"] else "")
+        parts.setdefault(each["name"], []).append(said)
+    return prose("\n  ".join([f"fewer than {least} verdicts:", *(f"{a}: {', '.join(b)}" for a, b in parts.items())]))

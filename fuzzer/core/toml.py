@@ -27,7 +27,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1, description="must be a number 
 Count = Annotated[int, msgspec.Meta(ge=1, description="must be a whole number of at least 1")]
 Flag = Annotated[bool, msgspec.Meta(description="must be true or false")]
 Line = Annotated[
-    str, msgspec.Meta(pattern=r"^[^\n]*\S[^\n]*\Z", description="must be one line of text that is not empty")
+    str, msgspec.Meta(pattern=r"^[^\S\n]*\S[^\n]*\Z", description="must be one line of text that is not empty")
 ]
 """Types of values in records (:func:`read_record`), each with the complaint about a value that is none."""
 
@@ -36,8 +36,9 @@ _NAMES = rf"({_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*"
 _HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*{_NAMES}\]")
 _KEY = re.compile(rf"[ \t]*{_NAMES}=")
 _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
-_MOST_BYTES, _MOST_PARTS = 4 << 20, 32
-"""Of a file, and of a key: Python's parser keeps each beginning of a key."""
+_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'[^']*'?""")
+_MOST_BYTES, _MOST_PARTS, _MOST_LEVELS = 4 << 20, 32, 80
+"""Of a file, of a key (each beginning is kept), and of tables and arrays in one another (tomlkit: 100)."""
 _POSITION = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
@@ -110,16 +111,24 @@ def read_toml(path: Path, quote: bool = False) -> TomlFile:
 def parse_toml(path: Path, text: str, quote: bool = False) -> TomlFile:
     """Parse what stands, or is to stand, in a file; raises ``TomlError``, as of :func:`read_toml`."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.partition("=")[0].count(".") > _MOST_PARTS:
+        if line.count(".") > _MOST_PARTS and _QUOTED.sub("", line).partition("=")[0].count(".") > _MOST_PARTS:
             raise TomlError(f"{path}:{number}: a key of more than {_MOST_PARTS} parts")
     try:
-        return TomlFile(path, text, tomllib.loads(text))
+        table = tomllib.loads(text)
+        if _levels(table) > _MOST_LEVELS:  # nobody could print it
+            raise RecursionError
+        return TomlFile(path, text, table)
     except tomllib.TOMLDecodeError as error:
         raise TomlError(_syntax_error(path, text, str(error), quote)) from error
     except RecursionError:
         raise TomlError(f"{path}: nested too deeply") from None
     except ValueError as error:  # a number with more digits than Python reads, a date that is none
         raise TomlError(f"{path}: not TOML: {error}") from error
+
+
+def _levels(value: Any) -> int:
+    rows = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_levels, rows), default=0)
 
 
 def _syntax_error(path: Path, text: str, message: str, quote: bool) -> str:

@@ -23,6 +23,7 @@ Ids are functions of what failed, not of the campaign, so an entry holds for eve
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import json
@@ -137,6 +138,18 @@ class KnownFindings:
 
     entries: tuple[KnownFinding, ...] = ()
     file: str = DEFAULT_FILE.name
+    _places: dict[str, list[int]] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for place, entry in enumerate(self.entries):
+            names = (entry.id,) if entry.id else (entry.signature, entry.exact) if entry.signature else (entry.family,)
+            for name in names:
+                self._places.setdefault(name, []).append(place)
+
+    def _matches(self, *names: str) -> list[int]:
+        """List the places of the entries that name a finding, given as :meth:`find` takes it."""
+        near = {place for name in {*names, ""} for place in self._places.get(name, ())}
+        return [place for place in sorted(near) if self.entries[place].matches(*names)]
 
     @property
     def words(self) -> str:
@@ -145,12 +158,12 @@ class KnownFindings:
 
     def find(self, finding_id: str, signature: str, family: str = "", former: str = "") -> KnownFinding | None:
         """Find the first entry that names the finding."""
-        return next((entry for entry in self.entries if entry.matches(finding_id, signature, family, former)), None)
+        return next((self.entries[place] for place in self._matches(finding_id, signature, family, former)), None)
 
     def unseen(self, findings: Iterable[tuple[str, ...]]) -> tuple[KnownFinding, ...]:
         """List the entries that name none of the findings, each given by what :meth:`find` takes."""
-        pairs = list(findings)
-        return tuple(entry for entry in self.entries if not any(entry.matches(*pair) for pair in pairs))
+        seen = {place for names in findings for place in self._matches(*names)}
+        return tuple(entry for place, entry in enumerate(self.entries) if place not in seen)
 
     def of(self, version: str) -> KnownFindings:
         """Leave out what does not speak of a release of TVM: another one that fails the same way is worth a look."""
@@ -203,14 +216,15 @@ class Decisions:
     """The merges and splits of a file."""
 
     entries: tuple[Decision, ...] = ()
+    _of: dict[str, Decision] = dataclasses.field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._of.update((each, entry) for entry in reversed(self.entries) for each in entry.ids)
 
     def place(self, finding_id: str, family: Family, former: str = "") -> Placed:
         """Place a finding in its family; an entry on the finding itself comes before one on its family."""
-        for wanted in (finding_id, former or finding_id, family.id):
-            for entry in self.entries:
-                if wanted in entry.ids:
-                    return Placed(entry.into, entry.reason, entry)
-        return Placed(family.id, family.text)
+        entry = next(filter(None, map(self._of.get, (finding_id, former, family.id))), None)
+        return Placed(entry.into, entry.reason, entry) if entry else Placed(family.id, family.text)
 
 
 def load_known(path: Path | None) -> KnownFindings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from dataclasses import dataclass, replace
@@ -132,6 +133,7 @@ def signature_id(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
+@functools.lru_cache(maxsize=4096)  # each message is asked for some ten times, and a long one takes 0.1 s
 def normalise(message: str) -> str:
     """Return the message without numbers, names, types, addresses, paths and whatever follows its first paragraph.
 

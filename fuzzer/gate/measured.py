@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from fuzzer.findings.file import Decisions
 from fuzzer.store.records import CampaignInfo, FindingRecord, Tally
 from fuzzer.store.writer import Store
 from oracles.core.verdict import NOT_ASKED, UNDECIDED, Outcome
+from relaxkit.passes.contract import OracleName
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,8 @@ class MeasuredCampaign:
         cells: Counts by oracle and pass.
         triggers: By pass, subjects that were judged and those of them that the pass changed.
         seen: The findings.
-        silences: Why nothing was judged, and how agreements were reached: counts by oracle, pass, outcome and reason; a
-            baseline keeps none.
+        silences: Why nothing was judged, and how agreements were reached: by pass, counts by oracle, outcome and
+            reason; a baseline keeps none.
         records: The findings in full; a baseline keeps none.
         directory: Of the campaign.
     """
@@ -128,13 +129,14 @@ class MeasuredCampaign:
     cells: Mapping[tuple[str, str], Cell]
     triggers: Mapping[str, tuple[int, int]]
     seen: Sequence[SeenFinding]
-    silences: Mapping[tuple[str, str, str, str], int] = field(default_factory=dict)
+    silences: Mapping[str, Mapping[tuple[str, str, str], int]] = field(default_factory=dict)
     records: Sequence[FindingRecord] = ()
     directory: Path = field(default=Path(), compare=False)
 
     def count(self, subject: GateSubject) -> Cell:
-        """Everything that was said of the subject."""
-        return sum((cell for key, cell in self.cells.items() if subject.holds(*key)), Cell())
+        """Everything that was said of the subject; of a pass, without a look at the cells of others."""
+        keys = self.cells if subject.culprit is None else [(each.value, subject.culprit) for each in OracleName]
+        return sum((self.cells[key] for key in keys if key in self.cells and subject.holds(*key)), Cell())
 
     def trigger(self, subject: GateSubject) -> tuple[int, int]:
         """Judged and changed modules of a pass, or of all."""
@@ -146,9 +148,10 @@ class MeasuredCampaign:
     ) -> list[tuple[str, int]]:
         """List the reasons of an outcome, most frequent first; of ``among`` alone, where that is given."""
         counts: Counter[str] = Counter()
-        for (oracle, culprit, said, reason), count in self.silences.items():
-            if said == outcome.value and subject.holds(oracle, culprit) and (among is None or reason in among):
-                counts[reason] += count
+        for row in self.silences.values() if subject.culprit is None else (self.silences.get(subject.culprit, {}),):
+            for (oracle, said, reason), count in row.items():
+                if said == outcome.value and subject.oracle in (None, oracle) and (among is None or reason in among):
+                    counts[reason] += count
         return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
 
 
@@ -170,12 +173,12 @@ def measured(
 ) -> MeasuredCampaign:
     """Sum up a campaign's records."""
     cells: dict[tuple[str, str], Cell] = {}
-    silences: Counter[tuple[str, str, str, str]] = Counter()
+    silences: defaultdict[str, Counter[tuple[str, str, str]]] = defaultdict(Counter)
     for tally in tallies:
         key = (str(tally.oracle), tally.culprit)
         cells[key] = cells.get(key, Cell()) + _cell(tally)
         if tally.reason:
-            silences[(*key, str(tally.outcome), tally.reason)] += tally.count
+            silences[tally.culprit][key[0], str(tally.outcome), tally.reason] += tally.count
     seen = [_seen(each, decisions or Decisions()) for each in records]
     return MeasuredCampaign(info, cells, triggers, seen, silences, records)
 

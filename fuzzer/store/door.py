@@ -272,8 +272,11 @@ class _Inspection:
                 raise self._error(f"table 'findings', row {number}, field 'repro': Expected `{SCRIPTS}/{row[0]}.py`")
 
     def _facts(self) -> None:
-        if self._db.execute("SELECT count(DISTINCT culprit) FROM tallies").fetchone()[0] > MOST_PASSES:
-            raise self._error(f"table 'tallies' has more than {MOST_PASSES} passes")
+        for table, column in (("tallies", "culprit"), ("judged", "name")):
+            if self._db.execute(f"SELECT count(DISTINCT {column}) FROM {table}").fetchone()[0] > MOST_PASSES:
+                raise self._error(f"table '{table}' has more than {MOST_PASSES} passes")
+        if self._db.execute(_CHANGED_MORE).fetchone():
+            raise self._error("table 'changed' has more of a pass than table 'judged'")
         facts = dict(self._db.execute("SELECT key, value FROM meta"))
         for key, kind in (_FACTS | _MORE_FACTS).items():
             if key in facts:
@@ -300,6 +303,7 @@ class _Inspection:
         return StoreError(f"'{self.path}' is damaged: {shorten(printable(text), 300)}")
 
 
+_CHANGED_MORE = "SELECT 1 FROM changed LEFT JOIN judged USING (name) WHERE changed.count > ifnull(judged.count, 0)"
 _REPRO = list(COLUMNS["findings"]).index("repro")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fuzzer.cli.operator_tables import LEAST_SHARE, feature_rows, idiom_rows, operator_rows
-from fuzzer.cli.pass_verdicts import LEAST, by_pass, seen
+from fuzzer.cli.pass_verdicts import LEAST, by_pass, rewrites_of, seen
 from fuzzer.core.coverage import Coverage
 from fuzzer.gate.statistics import wilson
 from fuzzer.store.writer import Tally
@@ -84,9 +84,9 @@ def coverage_object(coverage: Coverage, modules: int) -> dict[str, Any]:
 
 
 def _passes(coverage: Coverage) -> list[list[Any]]:
-    rows = []
+    rows, found = [], rewrites_of(coverage)
     for name in sorted(coverage.judged, key=str.lower):
-        row = seen(name, {}, coverage)
+        row = seen(name, {}, coverage, found)
         rewrites = [[each["rewrite"], each["count"]] for each in row["rewrites"][:_REWRITES]]
         rows.append([name, row["subjects"], row["changed"], row["distinct_rewrites"], rewrites])
     return rows

@@ -81,6 +81,8 @@ LONE = CASE.replace("A", "\\ud800")
         ("UPDATE meta SET value = '0)[x](//y)' WHERE key = 'tvm_version'", "table 'meta', row 'tvm_version'"),
         ("UPDATE meta SET value = '../../../y' WHERE key = 'ffi_version'", "table 'meta', row 'ffi_version'"),
         ("INSERT INTO meta VALUES ('merged', '[]')", "table 'meta', row 'merged'"),
+        ("INSERT INTO changed VALUES ('A', 1)", "table 'changed' has more of a pass than table 'judged'"),
+        ("UPDATE changed SET count = 1 << 40", "table 'changed' has more of a pass than table 'judged'"),
         ("DELETE FROM meta WHERE key = 'seed'", "table 'meta', row 'seed' is missing"),
         ("DELETE FROM meta WHERE key = 'format'", "is not a campaign made by this version"),
         ("CREATE VIEW spare AS SELECT 1", "view 'spare' does not belong in a campaign"),
@@ -142,7 +144,12 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
         Store.open(campaign)
     monkeypatch.setattr(door, "MOST_PASSES", 0)
     monkeypatch.setattr(door, "MOST_ROWS", 99)
-    with pytest.raises(StoreError, match=r"has more than 0 passes"):
+    with pytest.raises(StoreError, match=r"table 'tallies' has more than 0 passes"):
+        Store.open(campaign)
+    monkeypatch.setattr(door, "MOST_PASSES", 5)
+    for number in range(6):
+        change(campaign, f"INSERT INTO judged VALUES ('{number}', 1)")
+    with pytest.raises(StoreError, match=r"table 'judged' has more than 5 passes"):
         Store.open(campaign)
     change(campaign, "UPDATE findings SET note = char(0) || replace(hex(zeroblob(2000)), '0', 'a')")
     monkeypatch.setattr(door, "MOST_TEXT", 4_000)

@@ -6,7 +6,7 @@ from sample_records import META, hit, shard
 from fuzzer.cli.main import main
 from fuzzer.core.toml import TomlError
 from fuzzer.findings.family import Family
-from fuzzer.findings.file import Decisions, load_decisions, split_family
+from fuzzer.findings.file import Decision, Decisions, load_decisions, split_family
 from fuzzer.store.grouping import group
 from fuzzer.store.writer import Store
 
@@ -142,3 +142,16 @@ def test_bad_input_gets_one_line(
     assert expected in said
     assert said.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_decision_is_looked_up_by_what_it_names() -> None:
+    class Ids(tuple[str, ...]):
+        def __contains__(self, _: object) -> bool:
+            raise AssertionError
+
+    one, two = Decision("F012345678", Ids(("a", "b")), "one"), Decision("F112345678", Ids(("b", FIRST.id)), "two")
+    decisions = Decisions((one, two))
+    assert decisions.place("b", FIRST).decision is one
+    assert decisions.place("c", FIRST, "a").decision is one
+    assert decisions.place("c", FIRST).decision is two
+    assert decisions.place("c", SECOND).decision is None

@@ -12,12 +12,12 @@ from fuzzer.findings.family import Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.judge import judge_campaign as judge
-from fuzzer.gate.measured import measured
+from fuzzer.gate.measured import GateSubject, measured
 from fuzzer.gate.policy import Limit, Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import as_json, explain, render
 from fuzzer.store.records import SUSPECTS, CampaignInfo, FindingRecord, FindingState, Tally
-from oracles.core.verdict import Evidence
+from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.pass_ref import PassRef
 
 INFO = CampaignInfo(
@@ -319,3 +319,21 @@ def test_failures_of_questions_are_excused_unless_the_policy_counts_them() -> No
     assert [row["class"] for row in as_json(result)["questions"]] == ["ours"]
     strict = judged(structs.replace(policy(1.0, 1), questions=Weight.FAIL), tallies(95, 5), [asked])
     assert (strict.exit, [each.id for each in strict.findings.new]) == (GateExit.FAILED, ["0000000002"])
+
+
+def test_a_rule_of_a_pass_reads_the_counts_of_that_pass_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    holds = GateSubject.holds
+    monkeypatch.setattr(GateSubject, "holds", lambda *given: asked.append(given) or holds(*given))
+    found = measured(
+        INFO, [row for number in range(300) for row in tallies(1, 1, culprit=f"P{number}")], [], {"P1": (4, 2)}
+    )
+    for number in range(300):
+        subject = GateSubject(None, f"P{number}")
+        assert found.count(subject).verdicts == 1002
+        assert found.reasons(subject, Outcome.SKIP) == [("why", 1000)]
+        assert found.trigger(subject) == ((4, 2) if number == 1 else (0, 0))
+    assert len(asked) == 300
+    assert found.count(GateSubject("crash")).verdicts == 300 * 1002
+    assert found.reasons(GateSubject(), Outcome.SKIP) == [("why", 300_000)]
+    assert found.count(GateSubject(None, "P300")).verdicts == 0

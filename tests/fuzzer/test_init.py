@@ -400,3 +400,17 @@ def test_nothing_of_a_repository_is_imported_unless_it_is_tested(
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--workers", "1", "--oracles", "crash"]) == 0
     assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"x = {'[' * 101}{']' * 101}\n", "nested too deeply"),
+        (f"x = {{{'a.' * 100}a = 1}}\n", "nested too deeply"),
+        ("".join(f"a{number} = 1\n" for number in range(50_000)), "is too large to be changed: 526 KiB, at most 256"),
+    ],
+)
+def test_a_project_file_that_would_take_too_long_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        init(tmp_path, "--pass", PASS)

@@ -6,7 +6,7 @@ from sample_records import verdict
 
 from fuzzer.core.toml import TomlError
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
-from fuzzer.findings.signature import signature
+from fuzzer.findings.signature import signature, signature_id
 
 GOOD = """\
 [[known]]
@@ -146,3 +146,22 @@ def test_an_id_ends_where_it_ends(tmp_path: Path, key: str) -> None:
     path.write_text(f'[[known]]\n{key} = "{name}\\n"\nreference = "r"\nreason = "w"\n')
     with pytest.raises(TomlError, match="must be"):
         load_known(path)
+
+
+def test_each_entry_is_asked_only_about_findings_that_it_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [KnownFinding(f"{number:010x}", "", "r", "w") for number in range(500)]
+    more = [KnownFinding("", f"s{number}", "r", "w") for number in range(500)]
+    known = KnownFindings((*entries, *more, KnownFinding("", "", "r", "w", "F000000000"), entries[7]))
+    asked = []
+    matches = KnownFinding.matches
+    monkeypatch.setattr(KnownFinding, "matches", lambda *given: asked.append(given) or matches(*given))
+    assert known.find(f"{7:010x}", "x") is entries[7]
+    assert known.find("ffffffffff", "x", "", f"{8:010x}") is entries[8]
+    assert known.find("ffffffffff", "s9") is more[9]
+    assert known.find("ffffffffff", "x", "", signature_id("s9")) is more[9]
+    assert known.find("ffffffffff", "x", "F000000000") is known.entries[1000]
+    assert known.find("ffffffffff", "x", "F000000001") is None
+    assert known.find("", "") is None
+    findings = [(f"{number:010x}", f"s{number}", "", "") for number in range(500)]
+    assert known.unseen(findings) == (known.entries[1000],)
+    assert len(asked) < 1100

@@ -12,6 +12,8 @@ from sample_records import META, shard
 
 from fuzzer.cli.main import main
 from fuzzer.cli.pass_sheets import drawn_expressions
+from fuzzer.cli.pass_verdicts import rewrites_of
+from fuzzer.core.coverage import Coverage
 from fuzzer.store.writer import Store
 from oracles import CONTRACTS
 from relaxkit.passes.claims.kept import stated_claims
@@ -142,3 +144,8 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tu
     assert said in streams.err
     assert streams.err.startswith("relaxfuzz: error: ")
     assert streams.err.count("\n") == 1
+
+
+def test_rewrites_are_grouped_by_pass() -> None:
+    coverage = Coverage(rewrites=Counter({("A", "x"): 1, ("A", "y"): 2, ("B", "z"): 3, ("A", "a"): 1}))
+    assert rewrites_of(coverage) == {"A": [("y", 2), ("a", 1), ("x", 1)], "B": [("z", 3)]}

@@ -126,3 +126,11 @@ def test_the_breadcrumb_names_the_pass_that_killed_the_process() -> None:
     assert verdict.culprit == "VMShapeLower"
     assert verdict.evidence is not None
     assert verdict.evidence.kind == "signal 11"
+
+
+def test_a_message_is_read_once_however_often_it_is_asked_for() -> None:
+    evidence = Evidence("ValueError", "ir.Op(name=" * 100)
+    failed = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=evidence)
+    before = normalise.cache_info().misses
+    assert {signature(failed).id for _ in range(10)} == {signature(failed).id}
+    assert normalise.cache_info().misses <= before + 1

@@ -1,8 +1,10 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from fuzzer.core.toml import TomlError, parse_toml, read_toml
+from fuzzer.core import toml
+from fuzzer.core.toml import Line, TomlError, parse_toml, read_record, read_toml
 from relaxkit.near import near_matches
 
 TEXT = """\
@@ -89,3 +91,52 @@ def test_unreadable_files(tmp_path: Path) -> None:
 def test_near_matches_ignore_case() -> None:
     assert near_matches("legalizeop", ["LegalizeOps", "FuseOps"]) == "; did you mean LegalizeOps?"
     assert near_matches("zzz", ["LegalizeOps"]) == ""
+
+
+class _Entry(msgspec.Struct):
+    reason: Line = ""
+
+
+def test_lines_of_text() -> None:
+    for text in ("x", " x ", "\tx y"):
+        assert msgspec.convert(text, Line) == text
+    for text in ("", " ", " \n", "x\n", "\nx", "x\ny"):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(text, Line)
+
+
+@pytest.mark.timeout(60)  # it took half an hour
+@pytest.mark.parametrize("text", ["x" * 1_000_000 + "\n", " " * 1_000_000, " " * 500_000 + "x" * 500_000 + "\n"])
+def test_a_long_line_is_read_once(text: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(text, Line)
+
+
+@pytest.mark.parametrize("key", ['"="', "'='", r'"\"="', '"a=b"', "'\"='", "a"])
+def test_keys_of_many_parts_are_refused_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(toml.tomllib, "loads", lambda _: pytest.fail("read"))  # with memory of the square of the parts
+    for line in (f"{key}.{'b.' * 20_000}c = 1", f"[{key}.{'b.' * 20_000}c]"):
+        with pytest.raises(TomlError, match="a key of more than 32 parts"):
+            parse_toml(tmp_path / "policy.toml", line)
+
+
+@pytest.mark.timeout(60)
+def test_dots_of_strings_are_no_parts(tmp_path: Path) -> None:
+    name, value = "." * 100, '\\"' * 500_000
+    assert parse_toml(tmp_path / "x", f'"{name}" = 1').table == {name: 1}
+    assert len(parse_toml(tmp_path / "x", f'a = "{value}{name}"').table["a"]) == 500_100
+
+
+@pytest.mark.parametrize("value", [f"{{{'a.' * 20_000}a = 1}}", "[" * 90 + "]" * 90, "[" * 10_000 + "]" * 10_000])
+def test_what_is_nested_too_deeply_to_be_printed_is_refused(tmp_path: Path, value: str) -> None:
+    text = f"reason = {value}"
+    with pytest.raises(TomlError, match=r"x\.toml: nested too deeply$"):
+        read_record(file := parse_toml(tmp_path / "x.toml", text), (), file.table, _Entry)
+
+
+def test_only_so_many_short_names_are_compared() -> None:
+    assert near_matches("Legalize" * 10, ["Legalize" * 10 + "s"]) == ""
+    assert near_matches("Legalize", ["x" * 1000, "Legalizes"]) == "; did you mean Legalizes?"
+    assert near_matches("Legalize", [*map(str, range(1000)), "Legalizes"]) == ""

@@ -3,11 +3,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from junitparser import JUnitXml
+from sample_findings import finding
 
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import judge_campaign
 from fuzzer.gate.measured import measured
 from fuzzer.gate.policy import Policy
+from fuzzer.store.records import FindingState, Tally
 from reports.junit import render_junit
 from reports.tables import Report
 
@@ -132,3 +134,21 @@ def test_a_finding_that_was_never_counted_fails(report: Report) -> None:
 def test_an_empty_campaign_is_well_formed(report: Report) -> None:
     root = parse(replace(report, tallies=[], findings=[]))
     assert (len(root), root.attrib["tests"]) == (0, "0")
+
+
+def test_findings_are_looked_up_by_pass(report: Report) -> None:
+    tallies = [Tally("crash", f"P{number}", "fail", "", 1) for number in range(200)]
+    findings = [finding(number, f"P{number}", FindingState.CONFIRMED, "crash", "m") for number in range(200)]
+    asked = []
+
+    class Name(str):
+        def __eq__(self, other: object) -> bool:
+            asked.append(other)
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    named = [replace(each, culprit=Name(each.culprit)) for each in findings]
+    root = parse(replace(report, tallies=tallies, findings=named))
+    assert [len(each.findall("failure")) for each in root.iter("testcase")] == [1] * 200
+    assert len(asked) < 2000

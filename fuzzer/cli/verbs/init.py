@@ -69,6 +69,7 @@ _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setu
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
 _AIM = 'operators = ["relax.permute_dims=30"] # generate the operators that your pass acts on more often'
 _OFTEN = 30  # times the weight of an operator that is not aimed at
+_MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
 _EXAMPLE = "mycompiler.py:make_pass"
 
 
@@ -214,6 +215,8 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     elif own:
         keys += [("pytest.ini_options", *row) for row in (("pythonpath", ["."], ""), *_PYTEST)]
     parse_toml(path, text)  # says where what is no TOML is wrong
+    if len(text) > _MOST_TEXT:
+        raise UsageError(f"{path} is too large to be changed: {len(text) >> 10} KiB, at most {_MOST_TEXT >> 10}")
     document = tomlkit.parse(text)
     for name, key, value, why in keys:
         table: Any = document

@@ -90,7 +90,7 @@ def _known(name: str) -> str:
 
 def _judged(options: argparse.Namespace) -> int:
     from fuzzer.cli.pass_sheets import contract_object
-    from fuzzer.cli.pass_verdicts import LEAST, by_pass, hardly_judged, hardly_judged_text, seen, table
+    from fuzzer.cli.pass_verdicts import LEAST, by_pass, hardly_judged, hardly_judged_text, rewrites_of, seen, table
     from fuzzer.store.writer import Store
     from relaxkit.passes.contracts import CONTRACTS
     from strategies.pass_arguments.table import PASS_ROWS
@@ -99,8 +99,9 @@ def _judged(options: argparse.Namespace) -> int:
         judged, coverage, info = by_pass(store.tallies()), store.coverage(), store.info()
     contracts = {each.name: contract_object(each, each.name in PASS_ROWS) for each in CONTRACTS.values()}
     others = sorted((coverage.judged.keys() | judged.keys()) - contracts.keys())  # the user's passes, and pipelines
+    found = rewrites_of(coverage)
     rows = [
-        {**row, **seen(row["name"], judged.get(row["name"], {}), coverage)}
+        {**row, **seen(row["name"], judged.get(row["name"], {}), coverage, found)}
         for row in [*contracts.values(), *({"name": name} for name in others)]
     ]
     if options.name is not None:
