@@ -43,10 +43,12 @@ def _ill_typed_in(function: Any, functions: dict[Any, Any], devices: bool) -> tu
             if not devices:
                 callee, *args = (relax.Var("nowhere", without_devices(each.ty)) for each in (callee, *args))
             try:
-                builder.normalize(relax.Call(callee, args, expr.attrs, expr.ty_args))
+                made = builder.normalize(relax.Call(callee, args, expr.attrs, expr.ty_args))
             except Exception as error:
                 lines = str(error).strip().splitlines()
                 return expr.op, lines[0] if lines else type(error).__name__
+            if relax.analysis.type_base_check(expr.ty, made.ty) == relax.analysis.BaseCheckResult.FAIL_L0:
+                return expr.op, f"the call has the type {expr.ty}, its function gives {made.ty}"
         elif (
             operator_of(expr) == "relax.make_closure"
             and expr.args[0] in functions

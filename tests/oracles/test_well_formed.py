@@ -207,6 +207,30 @@ def test_a_closure_that_holds_what_its_function_does_not_take_does_not_fit(
     assert (found is None) if complaint is None else (found is not None and complaint in found.observed), found
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_call_of_another_type_than_its_function_gives_does_not_fit(dtype: str) -> None:
+    """LegalizeOps gives a variance of int32 another dtype, and FuseTIR was blamed for the caller that it left alone."""
+    builder = relax.BlockBuilder()
+    for given in ("int32", dtype):
+        inner = relax.Var("inner", TT((1,), "int32"))
+        name = "helper" if given == "int32" else "other"
+        with builder.function(name, [inner], private=True):
+            builder.emit_func_output(builder.emit(relax.op.astype(inner, given)))
+    module = builder.get()
+    helper = module.get_global_var("helper")
+    x = relax.Var("x", TT((1,), "int32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.Call(helper, [x])))
+    module = builder.finalize()
+    if dtype != "int32":
+        module[helper] = module["other"]
+        del module["other"]
+    assert relax.analysis.check_well_formed(module)
+    found = mistyped_call(module)
+    assert (found is None) == (dtype == "int32"), found
+    assert found is None or "int64" in found.observed
+
+
 ERASING = PassRef(
     "UpdateParamType", "relax.transform.UpdateParamType(lambda var: relax.TensorType(dtype=var.ty.dtype, ndim=2))"
 )
