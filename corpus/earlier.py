@@ -67,7 +67,8 @@ def audit_rows() -> list[dict[str, Any]]:
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
     titles = {each.id: each.better for each in judged if each.better}
-    pages = {each.cause: page.name for each in judged if (page := _PAGES / f"{each.id}.md").is_file()}
+    first = {each.id: each for each in reversed(judged)}  # a page is of what was said of its finding first
+    pages = {each.cause: page.name for each in first.values() if (page := _PAGES / f"{each.id}.md").is_file()}
     for each in judged:
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"judged {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
