@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, shorten
-from fuzzer.repro.markdown import escaped
+from fuzzer.repro.markdown import escaped, unbroken
 from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.grouping import noted
 from fuzzer.store.known import KnownAs, in_words, state_of
@@ -77,7 +77,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     if blame := blame_line(finding):
         lines += [f"{escaped(blame[0].upper() + blame[1:])}.", ""]
     if said := known.line if known is not None else finding.others:
-        lines += [escaped(said[:1].upper() + said[1:]), ""]
+        lines += [unbroken(escaped(said[:1].upper() + said[1:])), ""]
     lines += [f"Signature: {escaped(finding.signature)}", ""]
     if finding.note:
         lines += [escaped(finding.note), ""]

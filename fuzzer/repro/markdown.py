@@ -196,10 +196,10 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
         f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
     )
-    return _unbroken("\n\n".join(filter(None, parts))) + "\n"
+    return unbroken("\n\n".join(filter(None, parts))) + "\n"
 
 
-def _unbroken(text: str) -> str:
+def unbroken(text: str) -> str:
     """Return text that people wrote into a list, whose links are meant."""
     return text.replace("github.com/&#8203;", "github.com/")
 
@@ -235,7 +235,7 @@ def _notes(
     blame = assessment.beside(finding.culprit)
     told = known if known is not None and known.cause is None else None  # else the section on the cause says it
     told = told.also if told is not None and told.listed else told  # the user's own list is nobody else's concern
-    said = _unbroken(escaped(_sentence(told.line))) if told is not None else escaped(_sentence(finding.others))
+    said = unbroken(escaped(_sentence(told.line))) if told is not None else escaped(_sentence(finding.others))
     lines = [
         f"* Pass: {_code(finding.culprit)}",
         f"* Severity: {assessment.severity.words} ({scale}){against}",

@@ -105,11 +105,11 @@ def test_operators_are_found_where_a_package_hides_its_pass(tmp_path: Path, name
 
 def test_in_an_empty_repository_pytest_needs_nothing_else(tmp_path: Path) -> None:
     """No conftest.py, no package, and no directory to start it in: `pytest` alone finds the pass."""
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "clips.py").write_text(MENDED)
-    assert VERB.run(parser_of(VERB).parse_args([str(tmp_path), "--pass", "mine.clips:Clip"])) == 0
+    (tmp_path / "its_passes").mkdir()
+    (tmp_path / "its_passes" / "clips.py").write_text(MENDED)
+    assert VERB.run(parser_of(VERB).parse_args([str(tmp_path), "--pass", "its_passes.clips:Clip"])) == 0
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py"))
-    assert written == ["mine/clips.py", "tests/test_relaxfuzz.py"]
+    assert written == ["its_passes/clips.py", "tests/test_relaxfuzz.py"]
     elsewhere = tmp_path / "tests"
     done = subprocess.run(
         [str(Path(sys.executable).parent / "pytest"), "-p", "no:cacheprovider", "--hypothesis-profile",
