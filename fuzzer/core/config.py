@@ -258,13 +258,11 @@ def project_config(directory: Path) -> dict[str, str | list[str]]:
     # They name code that is run, so nobody else may have put them there.  What is wrong in a link is not said either.
     foreign = path.is_symlink() or path.stat().st_uid not in (os.geteuid(), 0)
     try:
-        found = read_config(path, quote=False)
+        if not ((found := read_config(path, quote=False)) and foreign):
+            return found
     except ConfigError:
         if not foreign:
             raise
-    else:
-        if not (found and foreign):
-            return found
     raise ConfigError(f"'{path}' is a link or belongs to another user; use --config to read it anyway")
 
 
