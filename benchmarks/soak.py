@@ -304,6 +304,7 @@ def main() -> int:
         if options.keep is None:
             raise SystemExit("soak: --undisturbed needs the campaign: --keep DIR")
         return compare(options)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores for what runs in the background
     found = measure(options)
     if options.json:
         print(json.dumps(found))
