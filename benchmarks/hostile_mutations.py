@@ -376,8 +376,6 @@ def sound_files(root: Path) -> list[tuple[str, str, str]]:
         + '\n[[merge]]\ninto = "F0c2ab934f"\nids = ["F11d0e2a7c"]\nreason = "one"\n'
         + '\n[[split]]\nids = ["5e4d3c2b1a"]\nreason = "other"\n'
     )
-    bisection = '{\n"releases": [{"release": "0.26.0", "outcome": "present", "said": "it"}],\n'
-    bisection += '"judgement": "present in all",\n"finding": null\n}'
     return [
         ("bad.toml", "gate GOOD --policy OUT/bad.toml", (here / "docs/policy.toml").read_text() + known),
         ("bad.toml", "gate GOOD --policy OUT/policy.toml --triage OUT/bad.toml", decisions),
@@ -388,6 +386,5 @@ def sound_files(root: Path) -> list[tuple[str, str, str]]:
         ("bad.toml", "run --config OUT/bad.toml --out GOOD --seed 1", config),
         ("bad.toml", "run --known OUT/bad.toml --passes FuseOps --out GOOD --seed 1", known),
         ("case/case.toml", "corpus list --root OUT", case),
-        ("bad.json", "repro GOOD ID --markdown --bisection OUT/bad.json", bisection),
         ("bad.json", "minimize --module OUT/bad.json --pass Nothing --oracle crash", saved),
     ]

@@ -61,13 +61,17 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
     return [FamilyGroup(placed[key], tuple(members)) for key, members in found.items()]
 
 
+_MOST_NOTES = 20
+
+
 def noted(tallies: Sequence[Tally]) -> list[str]:
     """Write what users' passes do of which no contract speaks, the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for each in tallies:
         counts[each.culprit, each.reason] += each.count
     rows = [(name, many, said) for (name, said), many in counts.most_common() if said.startswith(NOTE)]
-    return [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows]
+    rest = [f"and {counted(len(rows) - _MOST_NOTES, 'more note')}"] if len(rows) > _MOST_NOTES else []
+    return [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
 
 
 def apart_by_family(groups: Sequence[FamilyGroup]) -> dict[Standing, list[FamilyGroup]]:

@@ -307,6 +307,8 @@ def _distinct(sources: Sequence[MergeSource]) -> tuple[list[MergeSource], list[s
             )
         found = {row["id"]: _gravity(row) for row in holder.rows["findings"]}
         for row in source.rows["findings"]:
+            if holder.own and row["id"] in found and row["state"] == FindingState.NEW.value:
+                continue  # triage, which this one had not come to, may make less of it
             if found.get(row["id"], (len(Standing),)) > _gravity(row):
                 raise MergeError(
                     f"'{holder.directory}' contains the cases of '{source.directory}', but lacks its finding "

@@ -71,8 +71,10 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):
         found = Blame(str(Culprit.MACHINE), "no module names registers: its code generator and the machine do")
     elif evidence.kind in _UNBUILT:
-        made = subject.module if index is None else subject.chain[index].module
-        found = _behind(subject, index, evidence) or of_operators(made, evidence)
+        made = [subject.module, *(each.module for each in subject.chain)][0 if index is None else index + 1 :][:1]
+        found = _behind(subject, index, evidence)
+        if found is None and made and made[0] is not None:
+            found = of_operators(made[0], evidence)
         if found is None and index is not None:
             found = _inside(subject, index, elementary, evidence)
     elif evidence.kind in _ONCE_MORE:
@@ -170,7 +172,7 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
 def of_operators(module: Any, evidence: Evidence) -> Blame | None:
     """Blame the lowering of an operator: a call of it alone, of operands whose types say all, fails in the same way."""
     for call in filter(operator_of, expressions_in(module)):
-        with contextlib.suppress(tvm.error.InternalError):  # no call of it can be made alone
+        with contextlib.suppress(Exception):  # no call of it can be made alone
             if (alone := _alone(call)) is not None and _shows(alone, evidence):
                 reason = "a call of it alone, of operands of known types, fails in the same way without the pass"
                 return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
@@ -279,11 +281,12 @@ _PARTS = {
 def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -> Blame | None:
     """Find the pass, or the function, inside of the judged one that does the same by itself."""
     step, given = subject.plan.steps[index], subject.input_of(index)
-    if elementary not in ("", step.ref.name, *step.contract.inside, *names_inside(subject.built(index), given)):
+    own = elementary in ("", step.ref.name)  # asked first: to see what runs inside is to run the pass once more
+    if not own and elementary not in (*step.contract.inside, *names_inside(subject.built(index), given)):
         return None
     parts = {name: apply(_PARTS[name], given).module for name in _PARTS.keys() & step.contract.inside}
     shown = [name for name, made in parts.items() if made is not None and _shows(made, evidence)]
-    name = next(iter(shown), "") if elementary in ("", step.ref.name) else elementary
+    name = next(iter(shown), "") if own else elementary
     return Blame(name, f"it does the same by itself, and {step.ref.name} runs it") if name else None
 
 

@@ -114,7 +114,9 @@ class Declared(Values):
                 self.learn(each, part, frame)
         if not isinstance(value, int):
             return
-        self.terms.declared.setdefault(value, outline(ty))
+        known = self.terms.declared.setdefault(value, outline(ty))
+        if isinstance(ty, relax.TensorType) and not known.startswith("tensor"):
+            self.terms.declared[value] = outline(ty)  # an object that a cast has let through
         dims = None if value in self.shapes else dims_of(ty)
         if dims is None:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -174,6 +175,15 @@ def test_no_campaign_makes_less_of_what_another_found(
         assert (tmp_path / "out" / "repros" / f"{name}.py").read_text() == "large"
         assert finding.minimized is not None
         assert finding.minimized.module_json == "{large}"
+
+
+def test_triage_may_make_less_of_what_an_earlier_copy_had_not_looked_into(tmp_path: Path) -> None:
+    now = campaign(tmp_path / "a", 1, BAD)
+    earlier = Path(shutil.copytree(now, tmp_path / "b"))
+    settle(now, BAD, FindingState.FLAKY, 5, "{}")
+    merge([now, earlier], tmp_path / "out")
+    with Store.open(tmp_path / "out") as store:
+        assert [each.state for each in store.findings()] == [FindingState.FLAKY]
 
 
 def test_an_id_with_two_signatures_is_refused(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator, MutableMapping
 from importlib.resources import files
@@ -15,7 +14,7 @@ from typing import Any
 from fuzzer.campaign.setup import configure, try_modules
 from fuzzer.cli.options import file_errors
 from fuzzer.core.config import Config
-from fuzzer.core.text import printable
+from fuzzer.core.text import printable, quoted_path
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
@@ -151,7 +150,7 @@ def _named(paths: list[Path]) -> list[str]:
 def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
     own = options.own
     if directory.resolve() != Path.cwd():
-        yield f"  cd {shlex.quote(str(directory))}"
+        yield f"  cd {quoted_path(directory)}"
     yield f"  relaxfuzz run --time {'2m' if own else '30m'} --seed 1 --out campaign-1"
     if not own:
         yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts the current defects of TVM's passes"

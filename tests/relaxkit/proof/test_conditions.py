@@ -290,6 +290,15 @@ def test_a_packed_function_may_write_into_its_operands() -> None:
     assert other_sums(pure).result is Result.PROVED
 
 
+def test_an_object_that_a_cast_lets_through_is_a_tensor() -> None:
+    lines = ["z = R.add(y, y)", f'r = R.call_packed("f", y, ty_args={TENSOR})']
+    before, after = (
+        script(function("\n".join([f"y = R.match_cast(x, {TENSOR})", *each, "return z"]), "x: R.Object", pure=False))
+        for each in (lines, lines[::-1])
+    )
+    assert str(prove(before, after)) == f"open in main: {PERHAPS}"
+
+
 DESTRUCTIVE = f"""
 @R.function(private=True)
 def f(y: {TENSOR}, c: R.Tensor((), "bool")) -> {TENSOR}:
