@@ -25,7 +25,7 @@ FEATURES = {
     Feature.SYMBOLIC_SHAPES: 'tensors with symbolic shapes: `R.Tensor(("n", 4), "float32")`',
     Feature.MATCH_CAST: "`R.match_cast`",
     Feature.SHAPE_EXPRESSIONS: "dims computed from others: `n * 2 + 1`",
-    Feature.UNKNOWN_SHAPES: 'tensors with a known rank only: `R.Tensor(dtype="float32", ndim=2)`',
+    Feature.UNKNOWN_SHAPES: 'tensors of which only the rank is known: `R.Tensor(dtype="float32", ndim=2)`',
     Feature.VAGUE_TYPES: "variables declared with a less precise type than that of their values, and `R.match_cast` back",
     Feature.VAGUE_OPERANDS: "operands declared without a shape, rank or dtype; such modules are not executed",
     Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
@@ -87,7 +87,7 @@ PAGE = """\
 # Drawing modules for your pass
 
 A test reports how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a
-few of them, describe the modules that it acts on. All names are imported from `relaxfuzz`.
+few of them, describe the modules that the pass acts on. All names are imported from `relaxfuzz`.
 
 ```python
 from hypothesis import given
@@ -118,8 +118,8 @@ ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 ```
 
 `shapes` is a tuple of shapes, so a single tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors. If there
-are several, then half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. Planted code is surrounded by random code, and its
-result is used.
+are several, then half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. The planted code is surrounded by random code,
+which uses its result.
 
 ## Features
 

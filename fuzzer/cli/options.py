@@ -31,7 +31,7 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="run the scripts, passes and plugins of a campaign even if your own campaigns did not write them",
+        help="run the scripts, passes and plugins from a campaign even if it was made or changed elsewhere",
     )
 
 

@@ -112,7 +112,7 @@ OPTIONS = (
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
     Option("operators", "NAME=N,NAME=N", "generate these operators more often, such as relax.permute_dims=30; all "
            "operators together have a weight of 10 (docs/drawing-modules.md)", _NAMES),
-    Option("plant", "FILE.py:FUNCTION", "your own code to insert into most modules: a function of tensors or Fragment, "
+    Option("plant", "FILE.py:FUNCTION", "your code to insert into most modules: a function of tensors or a Fragment, "
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
     Option("shares", "on|off", "whether an oracle that has never found a failure in a TVM pass checks only some of its "
            "cases (default: on)"),

@@ -189,7 +189,7 @@ def _object(target: _Target, rows: list[ReleaseRun], judgement: BisectionJudgeme
 
 VERB = Verb(
     name="bisect",
-    help="find the release of TVM in which a finding appeared or was fixed; exit code 3 if undetermined",
+    help="find the release of TVM in which a defect appeared or was fixed; exit code 3 if undetermined",
     example="relaxfuzz bisect campaign 1f0c2ab934 --versions 0.25.0,0.26.0,0.27.0.post1",
     add_arguments=_add_arguments,
     run=_run,

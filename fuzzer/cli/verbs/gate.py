@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, with everything in --explain")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, with all that --explain prints")
 
 
 def _run(options: argparse.Namespace) -> int:

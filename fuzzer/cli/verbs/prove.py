@@ -25,7 +25,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="passes",
         action="append",
         metavar="NAME",
-        help="the pass, by name, by expression, or FILE.py:FACTORY; repeat the option for a pipeline",
+        help="the pass, by name, as an expression, or as FILE.py:FACTORY; repeat the option for a pipeline",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object: result, reason, laws, ...")
 
