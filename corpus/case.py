@@ -212,9 +212,9 @@ def load_module(case: KnownCase) -> tvm.IRModule:
             except Exception as error:
                 raise CaseError(f"{path}: {type(error).__name__}: {error}") from error
             if not isinstance(found, tvm.IRModule):
-                raise CaseError(f"{path}: is not a tvm.IRModule")
+                raise CaseError(f"{path} is not a tvm.IRModule")
             return found
-    raise CaseError(f"{case.directory}: neither module.py nor module.json is there")
+    raise CaseError(f"{case.directory} contains neither module.py nor module.json")
 
 
 def _read_script(text: str) -> object:

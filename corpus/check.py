@@ -125,7 +125,7 @@ def _note(verdict: Verdict) -> str:
         return f"measured: {text_of(verdict)}"
     # The module is TVMScript or JSON of the newest release; another one may not know what is in it.
     kind, message = _evidence(verdict)
-    return f"cannot be had on this release: {kind}: {first_line(message, verdict.reason)}"
+    return f"not available on this release: {kind}: {first_line(message, verdict.reason)}"
 
 
 def _problem(case: KnownCase, expectation: ExpectedVerdict | None, verdict: Verdict, version: str) -> str:
@@ -137,9 +137,9 @@ def _problem(case: KnownCase, expectation: ExpectedVerdict | None, verdict: Verd
     if expectation.outcome is Outcome.FAIL and expectation.pattern:
         frames = verdict.evidence.frames if verdict.evidence else ()
         if not re.search(expectation.pattern, "\n".join([": ".join(_evidence(verdict)), *frames])):
-            return f"fails otherwise than expected: /{expectation.pattern}/ is not in {measured}"
+            return f"fails differently than expected: /{expectation.pattern}/ is not in {measured}"
         if case.subject and verdict.evidence and verdict.evidence.details.subject != case.subject:
-            return f"fails otherwise than expected: is about {verdict.evidence.details.subject}, not {case.subject}"
+            return f"fails differently than expected: about {verdict.evidence.details.subject}, not {case.subject}"
     return ""
 
 

@@ -170,12 +170,12 @@ def add_case(new: KnownCase, module_json: str) -> list[CheckResult]:
     import tvm
 
     if not _SLUG.fullmatch(new.slug):
-        raise CaseError(f"'{new.slug}' is no name for a case: lower-case words joined by hyphens")
+        raise CaseError(f"'{new.slug}' is not a name for a case: use lower-case words joined by hyphens")
     if new.directory.exists():
-        raise CaseError(f"the corpus has a case '{new.slug}' already")
+        raise CaseError(f"the corpus already has a case '{new.slug}'")
     for name, text in (("title", new.title), ("explanation", new.explanation), ("upstream", new.upstream)):
         if "\n" in text or (not text.strip() and name != "upstream"):
-            raise CaseError(f"the {name} must be one line that says something")
+            raise CaseError(f"the {name} must be one line of text")
     try:
         module = tvm.ir.load_json(module_json)
     except Exception as error:
@@ -203,7 +203,7 @@ def _write(new: KnownCase, module: tvm.IRModule) -> list[CheckResult]:
         seen = isolated if isolated.verdict.outcome is Outcome.FAIL else seen
     outcome = seen.verdict.outcome
     if outcome not in (Outcome.PASS, Outcome.FAIL):
-        raise CaseError(f"{new.oracle} says nothing of it: {seen.text}")
+        raise CaseError(f"{new.oracle} gives no verdict: {seen.text}")
     toml.write_text(_case_toml(new, version, outcome, seen.died, seen.verdict.evidence), encoding="utf-8")
     return _check(directory)
 

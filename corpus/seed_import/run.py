@@ -104,7 +104,7 @@ def import_seeds(path: Path, progress: Callable[[str], None] = lambda line: None
         CaseError: when ``path`` is not there, or no Python file or no script is in it.
     """
     if not path.exists():
-        raise CaseError(f"'{path}' is not there")
+        raise CaseError(f"'{path}' does not exist")
     report = ImportReport()
     candidates: list[FoundScript] = []
     root = path if path.is_dir() else path.parent
@@ -117,10 +117,10 @@ def import_seeds(path: Path, progress: Callable[[str], None] = lambda line: None
         except UnreadableFile as error:
             report.unreadable[name] = str(error)
     if not files:
-        raise CaseError(f"no Python file is in '{path}'")
+        raise CaseError(f"'{path}' contains no Python file")
     if not candidates:
         unread = f" ({len(report.unreadable)} unreadable)" if report.unreadable else ""
-        raise CaseError(f"no TVMScript module is in '{path}': {report.files} files read{unread}")
+        raise CaseError(f"'{path}' contains no TVMScript module: {report.files} files read{unread}")
     report.candidates = len(candidates)
     progress(f"{len(candidates)} scripts in {report.files} files")
     _parse(candidates, report, progress)
@@ -137,7 +137,7 @@ def save(report: ImportReport, directory: Path) -> str:
     """
     if not report.seeds:
         reason = report.reasons.most_common(1)
-        raise CaseError(f"none of {report.candidates} scripts is a seed" + (f": {reason[0][0]}" if reason else ""))
+        raise CaseError(f"none of {report.candidates} scripts can be a seed" + (f": {reason[0][0]}" if reason else ""))
     return write(directory, report.seeds, importlib.metadata.version("apache-tvm"))
 
 

@@ -307,7 +307,7 @@ class DaskExecutor:
             except (ImportError, AttributeError) as error:
                 if isinstance(error, AttributeError) and _LACKS not in str(error):
                     raise
-                raise ExecutorError(f"a Dask worker has no relaxfuzz that fits this one: {error}") from error
+                raise ExecutorError(f"a Dask worker has no matching version of relaxfuzz: {error}") from error
             finally:
                 del self._under_way[future]
                 future.release()

@@ -248,7 +248,7 @@ def _read(path: Path | None) -> TomlFile:
         try:
             confine(DEFAULT_FILE, Path())
         except OSError as error:
-            raise TomlError(f"{DEFAULT_FILE}: {error.strerror}; --triage names it") from error
+            raise TomlError(f"{DEFAULT_FILE}: {error.strerror}; use --triage to read it anyway") from error
     return _checked(read_toml(path or DEFAULT_FILE))
 
 

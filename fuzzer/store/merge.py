@@ -256,7 +256,7 @@ def read(directory: Path) -> MergeSource:
     for table, column in _NUMBERED.items():
         if any(row[column] >= STRIDE * len(parts) for row in rows[table]):
             raise StoreError(
-                f"'{directory / FILE_NAME}' is damaged: table '{table}', field '{column}': of no campaign in it"
+                f"'{directory / FILE_NAME}' is damaged: table '{table}', field '{column}': belongs to no campaign in it"
             )
     return MergeSource(directory, meta, parts, rows, own)
 
@@ -312,7 +312,7 @@ def _distinct(sources: Sequence[MergeSource]) -> tuple[list[MergeSource], list[s
             if found.get(row["id"], (len(Standing),)) > _gravity(row):
                 raise MergeError(
                     f"'{holder.directory}' contains the cases of '{source.directory}', but lacks its finding "
-                    f"{row['id']} or makes less of it; merge without one of them"
+                    f"{row['id']} or rates it lower; merge without one of them"
                 )
         lines.append(f"'{source.directory}' is not counted: '{holder.directory}' contains the same cases")
     return sorted(kept, key=lambda source: min(source.seeds)), lines

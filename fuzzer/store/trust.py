@@ -72,7 +72,7 @@ def foreign(store: StoreReader) -> str:
     for table in SEALED:
         for row in store.table(table):
             if not _equal(sealer.row(table, row), row["seal"]):
-                return f"was changed by something else (table '{table}', row '{row['id']}', field 'seal')"
+                return f"was changed from outside (table '{table}', row '{row['id']}', field 'seal')"
     return ""
 
 
@@ -108,7 +108,7 @@ def require_script(path: Path, text: str, parts: ScriptParts | None) -> None:
     """Let a script be run, of a finding whose row is trusted; raises ``StoreError`` if it is not the recorded one."""
     if parts is None or parts.digest != digest(text):
         raise StoreError(
-            f"'{path}' was changed by something else (table 'findings', row '{path.stem}', field 'parts'), and this "
+            f"'{path}' was changed from outside (table 'findings', row '{path.stem}', field 'parts'), and this "
             f"command runs it; inspect it, then use --trust"
         )
 

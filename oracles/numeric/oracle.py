@@ -106,7 +106,7 @@ def _compared(subject: Subject) -> Verdict:
     except (Undecidable, NoAdapter) as undecided:
         return _skip(subject, str(undecided))
     except NotLiteral:
-        return _skip(subject, "inputs are bound by something else than literals")
+        return _skip(subject, "inputs are bound by something other than literals")
 
 
 def undocumented(subject: Subject) -> WrongCall | None:

@@ -165,7 +165,7 @@ def _plain(ty: tvm.ir.Type, value: Any) -> Any:
         return ty if ty.values is not None else relax.ShapeType(list(value.dims))
     if isinstance(ty, tvm.ir.PrimType) and isinstance(value, (bool, int, float)):
         return ty
-    raise NotAlone("operand that is no tensor, shape or number")
+    raise NotAlone("operand that is not a tensor, shape or number")
 
 
 def _argument(value: Any) -> Any:

@@ -93,17 +93,17 @@ def _oracle(oracle: OwnOracle, faulty: list[Example], sound: list[Example]) -> I
     for module, built in [*faulty, *sound]:
         after = apply(built, module).module
         if after is None:
-            yield f"{what}: the pass of an example raised"
+            yield f"{what}: the pass of an example raises an exception"
             continue
         ran = Ran(module, after, {})
         before = [int(tvm_ffi.structural_hash(each)) for each in (module, after)]
         answers = [oracle.violation(ran), oracle.violation(ran)]
         if not all(isinstance(each, str) for each in answers):
-            yield f"{what} gives a {type(answers[0]).__name__}, not a text"
+            yield f"{what} returns a {type(answers[0]).__name__}, not a string"
         if answers[0] != answers[1]:
-            yield f"{what} says another thing when it is asked again"
+            yield f"{what} gives a different answer when asked again"
         if before != [int(tvm_ffi.structural_hash(each)) for each in (module, after)]:
-            yield f"{what} changes a module that it looks at"
+            yield f"{what} changes a module that it inspects"
         fired.append(bool(answers[0]))
     if not any(fired[: len(faulty)]):
         yield f"{what} does not fail on any faulty example ({len(faulty)} given)"
@@ -132,7 +132,7 @@ def _modules(plugin: Active) -> Iterator[str]:
                 yield f"strategy {number} draws an ill-formed module: {objection.message.splitlines()[0]}"
                 return
             if not tvm_ffi.structural_equal(first, second):
-                yield f"strategy {number} draws another module from the same bytes"
+                yield f"strategy {number} draws different modules from the same bytes"
                 return
         if drawn == 0:
             yield f"strategy {number} drew nothing in {DRAWS} attempts"

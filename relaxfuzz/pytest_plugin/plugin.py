@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "minimum number of modules that the pass of a test must change (default: 1, of 20 or more)",
         default="",
     )
-    parser.addini(KNOWN, "accept findings that this file lists, as --relaxfuzz-known; relative to this one", default="")
+    parser.addini(KNOWN, "accept findings listed in this file (relative to the configuration file)", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:

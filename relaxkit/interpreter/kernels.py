@@ -120,7 +120,7 @@ def run_kernel(
         Raised: It refuses its arguments.
     """
     if not isinstance(function, tirx.PrimFunc):
-        raise Unsupported("kernel that is no PrimFunc of the module")
+        raise Unsupported("kernel that is not a PrimFunc of the module")
     run = _loaded(function)
     passed = [to_runtime(declared(machine, value, ty)) for value, ty in zip(arguments, types, strict=True)]
     new = [tvm.runtime.empty(*each) for each in outputs if not isinstance(each, int)]

@@ -22,7 +22,7 @@ def _axes(layout: str) -> tuple[tuple[str, int], ...]:
     """Return the letter of each axis in capitals, with the size of the block, 0 for an axis that is not one."""
     found = [(whole or letter.upper(), int(size or 0)) for whole, size, letter in _AXIS.findall(layout)]
     if "".join(f"{size}{letter.lower()}" if size else letter for letter, size in found) != layout:
-        raise Unsupported("layout of another form")
+        raise Unsupported("layout of an unknown form")
     return tuple(found)
 
 

@@ -111,7 +111,7 @@ class Interpreter:
     def invoke(self, closure: Any, arguments: Sequence[Any]) -> Any:
         """Call a function value."""
         if not isinstance(closure, Closure):
-            raise Unsupported("call of something else than a Relax function")
+            raise Unsupported("call of something other than a Relax function")
         function, arguments = closure.function, (*arguments, *closure.bound)
         if len(arguments) != len(function.params):
             raise Raised("wrong number of arguments")
@@ -137,7 +137,7 @@ class Interpreter:
             return tuple(self._argument(each) for each in value)
         if value is None or isinstance(value, (bool, int, float, str, ShapeValue)):
             return value
-        raise Unsupported("argument of another kind")
+        raise Unsupported("argument of an unknown kind")
 
     def _evaluate(self, expression: relax.Expr, frame: Activation) -> Any:
         handler = _HANDLERS.get(type(expression))
@@ -174,7 +174,7 @@ class Interpreter:
         if isinstance(value, tvm.DataType):
             return str(value)
         if not isinstance(value, tvm.runtime.Tensor):
-            raise Unsupported("constant that is no tensor")
+            raise Unsupported("constant that is not a tensor")
         return self._argument(value.numpy())
 
     def _global(self, expression: relax.Expr, _frame: Activation) -> Any:

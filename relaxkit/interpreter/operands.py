@@ -25,7 +25,7 @@ def operand(request: Request, index: int) -> Array:
     value = request.args[index]
     if isinstance(value, np.ndarray):
         if value.dtype.itemsize == 1 and is_floating(value):
-            request.undefined(~np.isfinite(value), "float8 that is no number")
+            request.undefined(~np.isfinite(value), "float8 that is not a number")
         return value
     ty = request.call.args[index].ty
     if not isinstance(ty, tvm.ir.PrimType) or not isinstance(value, (bool, int, float, np.number)):

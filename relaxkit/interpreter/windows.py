@@ -89,7 +89,7 @@ def widened(numbers: Sequence[int], dimensions: int) -> tuple[int, ...]:
     if len(given) == 1:
         given *= dimensions
     if len(given) != dimensions:
-        raise Unsupported("attribute of another length")
+        raise Unsupported("attribute of the wrong length")
     return given
 
 

@@ -39,7 +39,7 @@ def given_of(passes: Sequence[tuple[str, str]]) -> Given:
             for dim, bound in _items(binding):
                 value = int(bound) if isinstance(bound, tirx.IntImm) else bound
                 if not isinstance(value, int) or dims.setdefault(dim, value) != value:
-                    raise NotLiteral("a dim is bound to something else than one integer")
+                    raise NotLiteral("a dim is bound to something other than one integer")
         elif name == "BindParams":
             function, binding = binding_of(expression)
             for parameter, value in _items(binding):

@@ -223,7 +223,7 @@ def _call_factory(target: str) -> Any:
         hint = f"; {HOW_TO_WRAP}" if isinstance(error, TypeError) and inspect.isfunction(factory) else ""
         raise PassReferenceError(f"'{target}' raised {type(error).__name__}: {error}{hint}") from error
     if not isinstance(built, tvm.ir.transform.Pass):
-        raise PassReferenceError(f"'{target}' gave {kind_of(built)}, not a tvm.ir.transform.Pass")
+        raise PassReferenceError(f"'{target}' returned {kind_of(built)}, not a tvm.ir.transform.Pass")
     return built
 
 

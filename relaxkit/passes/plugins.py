@@ -163,19 +163,19 @@ def _load(target: str) -> tuple[Plugin, str]:
         raise PluginError(f"plugin '{target}' cannot be imported: {type(error).__name__}: {said}") from error
     plugin = getattr(module, attribute, None)
     if not isinstance(plugin, Plugin):
-        kind = "there is none" if plugin is None else f"it is a {type(plugin).__name__}"
-        raise PluginError(f"plugin '{target}' has no {attribute} that is an relaxkit.passes.plugins.Plugin: {kind}")
+        kind = "there is none" if plugin is None else f"its type is {type(plugin).__name__}"
+        raise PluginError(f"plugin '{target}' has no {attribute} that is a relaxkit.passes.plugins.Plugin: {kind}")
     for name in plugin.passes:
         if not callable(getattr(module, name, None)):
             raise PluginError(f"plugin '{target}' has no function '{name}' that builds a pass")
     if not (plugin.passes or plugin.contracts or plugin.oracles or plugin.modules):
-        raise PluginError(f"plugin '{target}' brings nothing")
+        raise PluginError(f"plugin '{target}' provides nothing")
     return plugin, where
 
 
 def _unique(table: dict[str, Any], name: str, value: Any, what: str) -> None:
     if name in table:
-        raise PluginError(f"{what} is there already")
+        raise PluginError(f"{what} is defined twice")
     table[name] = value
 
 
@@ -186,7 +186,7 @@ def _no_row_of_ours(contracts: dict[str, Contract], passes: dict[str, PassRef]) 
 
     for name in (*contracts, *passes):
         if name in CONTRACTS:
-            raise PluginError(f"a plugin's pass '{name}' has the name of a pass of TVM that is under contract")
+            raise PluginError(f"a plugin's pass '{name}' has the name of a TVM pass that has a contract")
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ class Builtins(Declared):
         if isinstance(value, tvm.ir.Call) and getattr(value.op, "name", "") == "tirx.ret":
             value = value.args[0]
         if value is None or not all(isinstance(each, int) for each in arguments):
-            raise Open("a kernel that returns something else than a number")
+            raise Open("a kernel that returns something other than a number")
         dims = [self._dims.expression(self.term(each)) for each in arguments]
         return self._dims.number(self._dims.substituted(value, dict(zip(kernel.function.params, dims, strict=True))))
 

@@ -108,7 +108,7 @@ class Calls(Builtins):
                 closure, bound = arguments
                 if isinstance(closure, Closure) and isinstance(bound, TupleValue):
                     return Closure(closure.function, closure.values, closure.dims, (*bound.fields, *closure.bound))
-                raise Open("a closure of something else than a function")
+                raise Open("a closure of something other than a function")
             case "relax.invoke_closure" | "relax.invoke_pure_closure":
                 closure, given = arguments
                 if isinstance(closure, Closure) and isinstance(given, TupleValue):
@@ -159,7 +159,7 @@ class Calls(Builtins):
     def _write(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
         """Call a kernel that writes into tensors that the program has allocated."""
         if kernel.stored is None:
-            raise Open("a kernel that runs code of others")
+            raise Open("a kernel that runs external code")
         if len(arguments) == 1 and isinstance(arguments[0], ShapeHeap):
             return self.shape_function(kernel, arguments[0])
         if not kernel.stored:
@@ -220,7 +220,7 @@ class Calls(Builtins):
     def _call_kernel(self, kernel: Kernel, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a kernel that returns what it writes; in place, into what it is given."""
         if kernel.stored is None or not isinstance(arguments[0], TupleValue):
-            raise Open("a kernel that runs code of others")
+            raise Open("a kernel that runs external code")
         operands = [self.term(self.held(each)) for each in arguments[0].fields]
         (ty,) = expression.ty_args
         outputs = list(ty.fields) if isinstance(ty, relax.TupleType) else [ty]

@@ -104,7 +104,7 @@ class Declared(Values):
         if known is None:
             return self.terms.make("size", axis, (value,))
         if axis >= len(known):
-            raise Open("a value of another rank than declared")
+            raise Open("a value of a different rank than declared")
         return known[axis]
 
     def learn(self, ty: Any, value: Value, frame: Frame) -> None:

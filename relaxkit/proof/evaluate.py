@@ -69,9 +69,9 @@ class SymbolicProgram(Calls):
         """Inline a call of a function value."""
         function, arguments = closure.function, (*arguments, *closure.bound)
         if not isinstance(function, relax.Function):
-            raise Open("call of something else than a Relax function")
+            raise Open("a call of something other than a Relax function")
         if len(arguments) != len(function.params):
-            raise Open("a call with another number of arguments")
+            raise Open("a call with the wrong number of arguments")
         key = None
         if not closure.values and not closure.dims and all(isinstance(each, int) for each in arguments):
             key = (function, tuple(arguments), self.state.effect, self.conditions)

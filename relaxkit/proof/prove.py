@@ -91,7 +91,7 @@ def prove(
             return Proof(Result.OPEN, missing[0], "a public function is gone")
         for name, function in names.items():
             if len(function.params) != len(left[name].params):
-                return Proof(Result.OPEN, name, "another number of parameters")
+                return Proof(Result.OPEN, name, "different numbers of parameters")
     used: dict[str, None] = {}
     exact = True
     for name in names:

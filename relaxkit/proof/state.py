@@ -104,7 +104,7 @@ class Values(ABC):
         if isinstance(value, External):
             return self.terms.make("function", value.name)
         if isinstance(value, Kernel) and value.stored is None:
-            raise Open("a kernel that runs code of others")
+            raise Open("a kernel that runs external code")
         if isinstance(value, Kernel):
             return self.terms.make("kernel function", value.number)
         if isinstance(value, Tensor):

@@ -101,7 +101,7 @@ def read(directory: Path) -> tuple[tuple[Seed, ...], str, str]:
         head = {}
     path = directory / FILE_NAME
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise SeedFileError(f"'{path}' is no seed collection of this version")
+        raise SeedFileError(f"'{path}' is not a seed collection of this version")
     seeds = []
     for number, line in enumerate(lines[1:], start=2):
         try:
@@ -119,7 +119,7 @@ def _bytes(directory: Path) -> bytes:
         return read_regular(path, most=_MOST_BYTES)
     except OSError as error:
         raise SeedFileError(
-            f"'{directory}' holds no seed collection ({FILE_NAME}: {error.strerror}); `corpus import` makes one"
+            f"'{directory}' contains no seed collection ({FILE_NAME}: {error.strerror}); `corpus import` makes one"
         ) from error
 
 

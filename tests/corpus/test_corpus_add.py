@@ -99,7 +99,7 @@ def test_nothing_is_left_of_a_case_that_judges_nothing(tmp_path: Path, capsys: p
     root = tmp_path / "cases"
     # The pass raises, so idempotence has nothing to compare.
     assert add(campaign(tmp_path, "merge-composite-if", FUSE, "idempotence"), root) == 2
-    assert "idempotence says nothing of it: skip" in capsys.readouterr().err
+    assert "idempotence gives no verdict: skip" in capsys.readouterr().err
     assert list(root.iterdir()) == []
 
 
@@ -116,8 +116,8 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     complaints = (
         "contains no campaign",
         "no finding begins with 'zzz'",
-        "is no name for a case",
-        "has a case 'taken' already",
+        "is not a name for a case",
+        "already has a case 'taken'",
         "did you mean merge-composite-if",
         "required: list|check|match|add",
     )

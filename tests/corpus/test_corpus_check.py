@@ -74,7 +74,7 @@ def test_expected_and_unexpected_verdicts_in_one_child(tmp_path: Path) -> None:
     assert problems[:2] == ["", ""]
     assert problems[2].startswith("expected fail of crash, measured crash pass")
     assert problems[3].startswith("expected pass of crash, measured crash fail (ValueError: as it should)")
-    assert problems[4].startswith("fails otherwise than expected: /segfault/ is not in fail")
+    assert problems[4].startswith("fails differently than expected: /segfault/ is not in fail")
 
 
 @pytest.mark.slow

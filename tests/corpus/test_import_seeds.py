@@ -209,7 +209,7 @@ def test_the_command_line_writes_a_collection(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("files", "complaint"),
     [
-        (None, "is not there"),
+        (None, "does not exist"),
         ({}, "no Python file"),
         ({"a.py": "x = 1\n"}, "no TVMScript module"),
         ({"a.py": "def :\n"}, "1 unreadable"),

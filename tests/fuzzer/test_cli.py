@@ -70,7 +70,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
         (("run", "--pass", "no_such_package.module:factory"), "cannot be imported: ModuleNotFoundError"),
         (("run", "--pass", f"{USER}:missing"), "has no 'missing'"),
         (("run", "--pass", f"{USER}:NOT_CALLABLE"), "is not callable"),
-        (("run", "--pass", f"{USER}:not_a_pass"), "gave an int, not a tvm.ir.transform.Pass"),
+        (("run", "--pass", f"{USER}:not_a_pass"), "returned an int, not a tvm.ir.transform.Pass"),
         (("run", "--pass", f"{USER}:raises"), "raised ValueError: two lines"),
         (("run", "--pass", f"{USER}:leaves"), "SystemExit: good bye"),
         (("run", "--pass", f"{USER}:recurses"), "RecursionError"),

@@ -103,7 +103,7 @@ def test_an_older_worker_ends_the_campaign_in_one_line_and_an_error_of_ours_does
     there.close()
     assert type(caught.value) is kind
     if kind is ExecutorError:
-        assert str(caught.value) == f"a Dask worker has no relaxfuzz that fits this one: {said}"
+        assert str(caught.value) == f"a Dask worker has no matching version of relaxfuzz: {said}"
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_predicate_alone_and_with_passes(folder: Path, capsys: pytest.CaptureF
     [
         (("--predicate", "mine.py:raises"), "mine.py:raises' raised KeyError: 'two\\nlines'"),
         (("--predicate", "mine.py:ends"), "mine.py:ends' ended the process: exit 4"),
-        (("--predicate", "mine.py:gives_text"), "mine.py:gives_text' gave a str, not True or False"),
+        (("--predicate", "mine.py:gives_text"), "mine.py:gives_text' returned a str, not True or False"),
         (("--predicate", "mine.py:missing"), "has no 'missing'"),
         (("--pass", "mine.py:identity", "--oracle", "crash"), "the crash oracle reports no failure"),
         (

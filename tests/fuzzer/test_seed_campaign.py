@@ -54,7 +54,7 @@ def test_a_configuration_keeps_its_seeds(seeds: Path) -> None:
 def test_options_name_a_collection(seeds: Path, tmp_path: Path) -> None:
     given = configure({"seeds": str(seeds), "max-examples": "1", "seed": "1", "passes": "Normalize"})
     assert (given.seeds, given.seeds_digest) == seed_collection(str(seeds))
-    with pytest.raises(ConfigError, match=r"--seeds: .*holds no seed collection"):
+    with pytest.raises(ConfigError, match=r"--seeds: .*contains no seed collection"):
         configure({"seeds": str(tmp_path), "max-examples": "1", "seed": "1", "passes": "Normalize"})
 
 

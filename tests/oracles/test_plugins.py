@@ -56,13 +56,13 @@ PLUGIN = Plugin(contracts=(Contract("Mine", fixpoint_runs=7),),
     ("text", "said"),
     [
         ("", "has no PLUGIN .*there is none"),
-        ("PLUGIN = 3", "has no PLUGIN .*it is a int"),
-        ("PLUGIN = Plugin()", "brings nothing"),
+        ("PLUGIN = 3", "has no PLUGIN .*its type is int"),
+        ("PLUGIN = Plugin()", "provides nothing"),
         ("raise KeyError('x')", "cannot be imported: KeyError"),
         ("import sys; sys.exit(3)", "cannot be imported: SystemExit"),
         ("PLUGIN = Plugin(passes=('nowhere',))", "has no function 'nowhere'"),
-        ("PLUGIN = Plugin(contracts=(Contract('FoldConstant'),))", "'FoldConstant' has the name of a pass of TVM"),
-        ("PLUGIN = Plugin(contracts=(Contract('A'), Contract('A')))", "contract of 'A' is there already"),
+        ("PLUGIN = Plugin(contracts=(Contract('FoldConstant'),))", "'FoldConstant' has the name of a TVM pass"),
+        ("PLUGIN = Plugin(contracts=(Contract('A'), Contract('A')))", "contract of 'A' is defined twice"),
         ("PLUGIN = Plugin(oracles=(OwnOracle('numeric', str, 's'),))", "has the name of an oracle of relaxfuzz"),
     ],
 )
@@ -75,7 +75,7 @@ def test_what_cannot_be_used_is_one_line(tmp_path: Path, text: str, said: str) -
 
 def test_two_plugins_clash(tmp_path: Path) -> None:
     text = "PLUGIN = Plugin(contracts=(Contract('Mine'),))"
-    with pytest.raises(PluginError, match=r"two.py': contract of 'Mine' is there already"):
+    with pytest.raises(PluginError, match=r"two.py': contract of 'Mine' is defined twice"):
         require([plugin(tmp_path, text, "one"), plugin(tmp_path, text, "two")])
 
 

@@ -41,7 +41,7 @@ def test_only_its_own_file_is_read_and_written(tmp_path: Path) -> None:
     assert (tmp_path / "mine").read_text() == "mine"
     (room / FILE_NAME).unlink()
     os.mkfifo(room / FILE_NAME)
-    with pytest.raises(SeedFileError, match="holds no seed collection"):
+    with pytest.raises(SeedFileError, match="contains no seed collection"):
         read(room)
 
 
@@ -68,9 +68,9 @@ def test_facts_of_seeds() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "no seed collection of this version"),
-        ("[]\n", "no seed collection of this version"),
-        ('{"format": "relaxfuzz-seeds-0"}\n', "no seed collection of this version"),
+        ("", "not a seed collection of this version"),
+        ("[]\n", "not a seed collection of this version"),
+        ('{"format": "relaxfuzz-seeds-0"}\n', "not a seed collection of this version"),
         ('{"format": "relaxfuzz-seeds-2", "tvm": "1"}\n', "holds no seed"),
         ('{"format": "relaxfuzz-seeds-2", "tvm": "1"}\n{"file": "x"}\n', "line 2"),
     ],

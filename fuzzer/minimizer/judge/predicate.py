@@ -45,7 +45,7 @@ def predicate_request(case: Case, target: str) -> bool | str:
         message = " ".join(str(error).split())[:200]
         return f"'{target}' raised {type(error).__name__}{': ' if message else ''}{message}"
     if type(answer).__name__ not in ("bool", "bool_"):  # NumPy's own is as good
-        return f"'{target}' gave a {type(answer).__name__}, not True or False"
+        return f"'{target}' returned a {type(answer).__name__}, not True or False"
     return bool(answer)
 
 

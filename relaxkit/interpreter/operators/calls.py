@@ -39,7 +39,7 @@ def call_dps_packed(request: Request) -> Any:
     if isinstance(function, tvm.tirx.PrimFunc):
         return call_tir(request)
     if not isinstance(function, PackedFunction):
-        raise Unsupported("destination-passing call of something else than a packed function")
+        raise Unsupported("destination-passing call of something other than a packed function")
     outputs = [tvm.runtime.empty(*new_tensor(ty, request.dim)) for ty in types]
     call_packed(request.machine, function.name, arguments, _types(request), *outputs)
     return _shaped(request, [raised_precision(request.machine, output.numpy()) for output in outputs])
@@ -70,7 +70,7 @@ def make_closure(request: Request) -> Any:
     """Return a function that lacks its last arguments no more."""
     function, arguments = request.args
     if not isinstance(function, Closure):
-        raise Unsupported("closure of something else than a Relax function")
+        raise Unsupported("closure of something other than a Relax function")
     return replace(function, bound=(*arguments, *function.bound))
 
 
@@ -83,7 +83,7 @@ def _types(request: Request) -> list[Any]:
     """Return the types of the arguments, which are a tuple."""
     ty = request.call.args[1].ty
     if not hasattr(ty, "fields"):
-        raise Unsupported("arguments of a kernel that are no tuple")
+        raise Unsupported("arguments of a kernel that are not a tuple")
     return list(ty.fields)
 
 

@@ -23,7 +23,7 @@ def _dtype(request: Request) -> Any:
 
 def _place(operand: Any, place: Any) -> int:
     if not 0 <= place < operand.ndim:
-        raise Undefined("dim that a tensor has not")
+        raise Undefined("dim that a tensor does not have")
     return int(place)
 
 

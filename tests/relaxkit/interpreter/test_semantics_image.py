@@ -203,7 +203,7 @@ def test_a_cubic_sample_of_a_line_is_on_the_line() -> None:
 
 
 def test_a_position_that_is_no_number_is_not_judged() -> None:
-    with pytest.raises(Undefined, match="no number"):
+    with pytest.raises(Undefined, match="not a number"):
         sampled(grid_of((np.nan, 0)))
 
 

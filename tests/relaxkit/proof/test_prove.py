@@ -262,7 +262,7 @@ def test_parameters_of_another_dtype_are_others() -> None:
 @pytest.mark.parametrize(
     ("after", "reason"),
     [
-        (main("return R.exp(x)", parameters='x: R.Tensor((2, 3), "float32")'), "another number of parameters"),
+        (main("return R.exp(x)", parameters='x: R.Tensor((2, 3), "float32")'), "different numbers of parameters"),
         (main("return R.exp(x)").replace("main", "other"), "a public function is gone"),
     ],
 )

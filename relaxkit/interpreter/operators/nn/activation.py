@@ -105,5 +105,5 @@ def attention(request: Request) -> Any:
 def _seen(mask: str, length: int, keys: int) -> Array:
     """Which keys each place of the queries sees."""
     if mask not in ("TopLeft", "BottomRight"):
-        raise Unsupported("causal mask of another name")
+        raise Unsupported("causal mask of an unknown name")
     return np.tri(length, keys, 0 if mask == "TopLeft" else abs(length - keys), dtype=bool)

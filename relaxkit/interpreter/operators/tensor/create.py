@@ -18,7 +18,7 @@ def _extents(like: Any) -> tuple[int, ...]:
         return like.dims
     if isinstance(like, np.ndarray):
         return tuple(like.shape)
-    raise Unsupported("shape of another kind")
+    raise Unsupported("shape of an unknown kind")
 
 
 def _dtype_or(request: Request, like: Any) -> np.dtype[Any]:

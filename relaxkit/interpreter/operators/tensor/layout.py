@@ -63,5 +63,5 @@ def _number(value: Any) -> Any:
     while hasattr(constant, "value"):  # a constant of numbers may be wrapped in one of the graph
         constant = constant.value
     if not isinstance(constant, (bool, int, float)):
-        raise Unsupported("padding that is no constant")
+        raise Unsupported("padding that is not a constant")
     return constant

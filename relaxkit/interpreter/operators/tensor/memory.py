@@ -30,19 +30,19 @@ def view(request: Request) -> Any:
     data = np.ascontiguousarray(declared(request.machine, given, request.call.args[0].ty))
     target = np.dtype(data.dtype) if dtype in (None, ()) else numpy_dtype(str(dtype))
     if data.dtype == np.bool_ and target != data.dtype:
-        raise Unsupported("booleans seen as another dtype")
+        raise Unsupported("booleans viewed as another dtype")
     dims = shape.dims if isinstance(shape, ShapeValue) else None
     start = int(offset) if isinstance(offset, (int, np.integer)) else 0
     content = data.reshape(-1).view(np.uint8)
     if dims is None:
         if target.itemsize != data.dtype.itemsize:
-            raise Unsupported("view of another width without a shape")
+            raise Unsupported("view with a different element width and no shape")
         dims = data.shape
     size = math.prod(dims) * target.itemsize
     if start < 0 or start + size > content.size:
         raise Raised("view beyond the memory of its tensor")
     if target == np.bool_ and data.dtype != np.bool_:
-        raise Unsupported("other dtypes seen as booleans")
+        raise Unsupported("other dtypes viewed as booleans")
     seen = content[start : start + size].view(target).reshape(dims)
     return seen.astype("float64") if _widened(request, target) else seen
 

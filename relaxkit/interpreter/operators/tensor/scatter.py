@@ -35,7 +35,7 @@ def scattered(request: Request, data: Array, places: tuple[Any, ...], updates: A
     updates = np.broadcast_to(updates, numbers.shape)
     flat, numbers, updates = data.flatten(), numbers.reshape(-1), updates.reshape(-1)
     if updates.dtype != data.dtype:
-        raise Undefined("updates of another dtype")
+        raise Undefined("updates of a different dtype")
     repeated = numbers.size > 0 and np.bincount(numbers, minlength=1).max() > 1
     if way == "update":
         flat[numbers] = updates
@@ -77,7 +77,7 @@ def scatter_elements(request: Request) -> Any:
     places: list[Any] = list(np.indices(indices.shape, sparse=True))
     places[axis] = inside(request, indices, data.shape[axis], True)
     if indices.shape != updates.shape:
-        raise Undefined("updates of another shape than the indices")
+        raise Undefined("updates of a different shape than the indices")
     return scattered(request, data, tuple(places), updates, str(request.attr("reduction", "update")))
 
 
@@ -87,7 +87,7 @@ def scatter_nd(request: Request) -> Any:
     data, indices, updates = request.args
     places = [inside(request, indices[..., at], extent) for at, extent in enumerate(data.shape[: indices.shape[-1]])]
     if indices.shape[-1] > data.ndim or updates.shape != (*indices.shape[:-1], *data.shape[len(places) :]):
-        raise Undefined("updates of another shape than the indices say")
+        raise Undefined("updates of a different shape than the indices require")
     return scattered(request, data, tuple(places), updates, str(request.attr("reduction", "update")))
 
 
@@ -101,7 +101,7 @@ def slice_scatter(request: Request) -> Any:
     result = data.copy()
     view = result[(*(slice(None),) * axis, slice(*ends))]
     if view.shape != source.shape:
-        raise Undefined("source of another shape than the slice")
+        raise Undefined("source of a different shape than the slice")
     view[...] = source
     return result
 

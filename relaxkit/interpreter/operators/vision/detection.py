@@ -21,10 +21,10 @@ def get_valid_counts(request: Request) -> Any:
     data = request.args[0]
     score, identity = request.integer("score_index"), request.integer("id_index")
     threshold = data.dtype.type(request.attr("score_threshold"))
-    request.undefined(np.isnan(data[:, :, score]), "score that is no number")
+    request.undefined(np.isnan(data[:, :, score]), "score that is not a number")
     valid = data[:, :, score] > threshold
     if identity >= 0:
-        request.undefined(np.isnan(data[:, :, identity]), "class that is no number")
+        request.undefined(np.isnan(data[:, :, identity]), "class that is not a number")
         valid &= data[:, :, identity] >= 0
     boxes, places = np.full_like(data, -1), np.full(data.shape[:2], -1, "int32")
     for batch, flags in enumerate(valid):
@@ -55,7 +55,7 @@ def multibox_transform_loc(request: Request) -> Any:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         scores = powers / powers.sum(axis=1, keepdims=True)
     threshold = float(request.attr("threshold", 0.0))
-    request.undefined(np.isnan(scores), "score that is no number")
+    request.undefined(np.isnan(scores), "score that is not a number")
     near = np.abs(scores - threshold) <= EDGE * max(1.0, abs(threshold))
     if request.attr("apply_softmax", True):
         request.undefined(near & (threshold > 0), "score at its threshold")
@@ -101,7 +101,7 @@ def _ranked(request: Request, boxes: Array, count: int) -> tuple[Array, Array]:
     """Return the numbers of the valid boxes, best first, at most ``top_k``; and a copy of the boxes in that order."""
     request.undefined(not 0 <= count <= len(boxes), "number of valid boxes")
     scores = boxes[:count, request.integer("score_index")]
-    request.undefined(np.isnan(boxes[:count]), "box that is no number")
+    request.undefined(np.isnan(boxes[:count]), "box that is not a number")
     request.undefined(scores <= 0, "score that is not positive")
     request.undefined(len(np.unique(scores)) < len(scores), "equal scores")
     identity = request.integer("id_index")
@@ -192,8 +192,8 @@ def all_class_non_max_suppression(request: Request) -> Any:
     """ONNX's ``NonMaxSuppression``: hard suppression for each image and class, in their order, best first."""
     boxes, scores = request.args[:2]
     most, limit, least = (np.asarray(each).reshape(-1)[0] for each in request.args[2:5])
-    request.undefined(np.isnan(boxes) if boxes.size else False, "box that is no number")
-    request.undefined(np.isnan(scores), "score that is no number")
+    request.undefined(np.isnan(boxes) if boxes.size else False, "box that is not a number")
+    request.undefined(np.isnan(scores), "score that is not a number")
     found: list[list[tuple[int, int, float]]] = []
     rows: list[tuple[int, int, int]] = []
     for batch in range(len(boxes)):

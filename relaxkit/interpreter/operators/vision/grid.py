@@ -31,7 +31,7 @@ def grid_sample(request: Request) -> Any:
     if str(request.attr("layout")) != ("NCHW", "NCDHW")[data.ndim - 4] or grid.shape[1] != len(extents):
         raise Unsupported("layout of a grid")
     request.undefined(0 in extents, "position in an empty image")
-    request.undefined(~np.isfinite(grid), "position that is no number")
+    request.undefined(~np.isfinite(grid), "position that is not a number")
     places = [_place(grid[:, -1 - axis], extent, aligned) for axis, extent in enumerate(extents)]
     request.undefined([np.any(np.abs(place) > FARTHEST) for place in places], "position too far away")
     if method != "nearest":
@@ -119,7 +119,7 @@ def affine_grid(request: Request) -> Any:
     theta, size = request.wide(0), request.args[1].dims
     aligned = bool(request.attr("align_corners", True))
     if theta.shape[1:] != (len(size), len(size) + 1):
-        raise Unsupported("matrices for a grid of another rank")
+        raise Unsupported("matrices for a grid of a different rank")
     request.undefined(aligned and min(size) < 2, "corners of an extent of one")
     result = theta[:, :, -1].reshape(*theta.shape[:2], *[1] * len(size))
     for axis, extent in enumerate(size):

@@ -142,7 +142,7 @@ def _delivered(request: Request, result: Any, exact: bool) -> Any:
     """Return the image in the dtype of the result; integers lose their fraction."""
     if result.dtype != request.dtype and not is_float(request.dtype.name) and request.dtype != np.bool_:
         limits = np.iinfo(request.dtype)
-        request.undefined(~np.isfinite(result), "float that is no integer, cast to one")
+        request.undefined(~np.isfinite(result), "float that is not an integer, cast to one")
         request.undefined((result <= limits.min - 1) | (result >= limits.max + 1), "float out of range for an integer")
         if not exact:
             room = NEAR * (1 + np.abs(result).max(initial=0))
@@ -156,7 +156,7 @@ def pixel_shuffle(request: Request) -> Any:
     data, factor = request.args[0], request.integer("upscale_factor")
     *lead, channels, height, width = data.shape
     if factor < 1 or channels % (factor * factor):
-        raise Undefined("channels that are no multiple of the square of the factor")
+        raise Undefined("channels that are not a multiple of the square of the factor")
     rank = len(lead)
     split = data.reshape(*lead, channels // factor**2, factor, factor, height, width)
     order = [*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2]

@@ -108,7 +108,7 @@ def _bins(start: int, end: int, count: int, extent: int) -> list[tuple[int, int]
 
 def _operands(request: Request) -> tuple[Array, Array]:
     data, rois = request.wide(0), request.wide(1)
-    request.undefined(~np.isfinite(rois), "region that is no number")
+    request.undefined(~np.isfinite(rois), "region that is not a number")
     request.undefined(data.size == 0, "region of an empty image")
     return data, rois
 
