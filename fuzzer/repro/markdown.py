@@ -147,7 +147,7 @@ def _environment(info: CampaignInfo) -> str:
 
 
 def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -> str:
-    needs = "the file of the pass, beside it or in the working directory" if own else "only TVM and NumPy"
+    needs = "the file of the pass, next to it or in the working directory" if own else "only TVM and NumPy"
     attached = len(script) > LONGEST_SCRIPT
     how = f"Save this as `repro.py` and run `python repro.py`. It needs {needs}."
     if attached:
@@ -186,9 +186,9 @@ def _cause(known: KnownAs, info: CampaignInfo) -> str:
     """Tell what somebody has read in TVM's source, with links to it in the release that was tested."""
     cause = known.cause
     assert cause is not None
-    perhaps = "" if known.certain else "It fails like a defect whose cause is known, perhaps by the same one. "
+    perhaps = "" if known.certain else "It fails like a defect whose cause is known, perhaps for the same reason. "
     if known.certain and cause.campaign not in (None, info.seed):
-        perhaps = "This was read of another program that fails alike: its shapes, and perhaps its cause, are others. "
+        perhaps = "This was read in another program that fails alike: its shapes, and perhaps its cause, differ. "
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
     parts = (
         f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
@@ -226,7 +226,7 @@ def _notes(
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         command = f"relaxfuzz minimize {quoted_path(directory)} {finding.id}"
         smaller = (
-            f"not minimized: {module} is {left}, and which parts of it the failure needs is not known yet. "
+            f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
             f"To minimize it, run {_code(command)}, then write this text again"
         )
     assessment = finding.assessment

@@ -196,9 +196,9 @@ def _of_a_death(verdict: Verdict) -> tuple[str, str]:
     expected = f"the process neither crashes nor hangs{during}" if during else _ANSWER
     ran = during or (f" while {verdict.culprit} runs" if details.oracle is not None else "")
     ends = {
-        Death.HANG: "no end within the time limit",
+        Death.HANG: "it does not end within the time limit",
         Death.MEMORY: "memory exhausted",
-        Death.EXIT: f"the process ends itself by {verdict.shown.kind}",
+        Death.EXIT: f"the process exits by itself ({verdict.shown.kind})",
     }
     return expected, f"{ends.get(details.death or Death.SIGNAL, f'the process dies of {signal_of(verdict)}')}{ran}"
 

@@ -52,8 +52,8 @@ _WORDS = {
     "input-overwritten": "makes a program overwrite its inputs",
     "output-overwritten": "makes a program overwrite an earlier result",
     "uninitialized-read": "makes a program read memory that nothing has written",
-    "second-call-differs": "makes a program give another result when called again",
-    "later-call-differs": "makes a program give another result when called again",
+    "second-call-differs": "makes a program return a different result when called again",
+    "later-call-differs": "makes a program return a different result when called again",
 }
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
@@ -285,7 +285,7 @@ def _locality(culprit: str, told: _Told) -> str:
     how = (told.minimized and surroundings(variation.module)) or variation.change.words
     how = f"when a function is called `{names[0]}`" if len(names) == 1 else how
     if (error := again.error or plain.error) is not None:
-        return _fit(f"{culprit} fails {'' if again.error else 'only not '}{how}", "", f": {essence(error)}")
+        return _fit(f"{culprit} fails {'' if again.error else 'except '}{how}", "", f": {essence(error)}")
     changes = (each for each in differences(plain.module, again.module) if each.part is not Part.FUNCTION_NEW)
     return _fit(f"{culprit}, {how}, {next(changes).change}")
 
@@ -293,7 +293,7 @@ def _locality(culprit: str, told: _Told) -> str:
 def _environment(culprit: str, told: _Told) -> str:
     details = told.evidence.details
     if not details.error:
-        return _fit(f"{culprit} gives another module {details.circumstance}", told.when)
+        return _fit(f"{culprit} gives a different module {details.circumstance}", told.when)
     how = ", but not" if details.stage is Phase.FIRST_RUN else ""
     error = essence(told.evidence, details.error)
     return _fit(f"{culprit} fails{how} {details.circumstance}", told.when, f": {error}")
@@ -378,7 +378,7 @@ _TELL: dict[OracleName, Callable[[str, _Told], str]] = {
     OracleName.WELL_FORMED: _well_formed,
     OracleName.POSTCONDITION: _postcondition,
     OracleName.MUTATION: _mutation,
-    OracleName.DETERMINISM: lambda culprit, _: f"{culprit} gives other modules for the same input",
+    OracleName.DETERMINISM: lambda culprit, _: f"{culprit} gives different modules for the same input",
     OracleName.SEQUENTIAL: lambda culprit, _: f"{culprit} inside Sequential does not do what a direct call does",
     OracleName.IDEMPOTENCE: _idempotence,
     OracleName.ROUNDTRIP: _roundtrip,

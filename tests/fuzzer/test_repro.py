@@ -163,7 +163,7 @@ def script_of(case: Case, verdict: Verdict, folder: Path) -> Path:
 ORACLES = [
     ("Raising", OracleName.CRASH, "RuntimeError: Check failed: (width == 3)"),
     ("Overwriting", OracleName.MUTATION, "modified in place"),
-    ("Numbered", OracleName.DETERMINISM, "gave another module"),
+    ("Numbered", OracleName.DETERMINISM, "gave a different module"),
     ("Growing", OracleName.IDEMPOTENCE, ""),
     ("Dangling", OracleName.WELL_FORMED, "is not defined"),
     ("OtherParameters", OracleName.WELL_FORMED, "parameter"),
@@ -213,9 +213,9 @@ def death_script(passes: Path, name: str, kind: str, folder: Path) -> Path:
 
 DEATHS = [
     ("Segfault", "signal 11", "killed by signal 11"),
-    ("Hang", "hang", "no end within 1 s"),
+    ("Hang", "hang", "did not end within 1 s"),
     ("Hungry", "memory", "memory exhausted"),
-    *((f"Exit{code}", f"exit {code}", f"ended itself by exit {code}") for code in range(5)),
+    *((f"Exit{code}", f"exit {code}", f"exited by itself, with code {code}") for code in range(5)),
 ]
 
 

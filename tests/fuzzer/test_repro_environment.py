@@ -67,8 +67,8 @@ def sample() -> Any:
 @pytest.mark.parametrize(
     ("name", "how", "says"),
     [
-        ("Watched", Circumstance.INSTRUMENT, "another module under a pass instrument"),
-        ("Sticky", Circumstance.OTHER_MODULE, "another module after a run on another module"),
+        ("Watched", Circumstance.INSTRUMENT, "a different module under a pass instrument"),
+        ("Sticky", Circumstance.OTHER_MODULE, "a different module after a run on another module"),
         ("OwnThread", Circumstance.THREAD, "in another thread: RuntimeError: the wrong thread"),
     ],
 )

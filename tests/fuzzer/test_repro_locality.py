@@ -99,7 +99,7 @@ def test_the_script_is_silent_on_the_clean_twin(tmp_path: Path) -> None:
     assert mended != text
     path = tmp_path / "repro.py"
     path.write_text(mended, encoding="utf-8")
-    assert check_repro(path).said == "OK: the functions that were left alone come out alike"
+    assert check_repro(path).said == "OK: the functions that were left alone have the same result"
 
 
 def test_the_script_shows_an_error_that_only_the_varied_module_causes(tmp_path: Path) -> None:

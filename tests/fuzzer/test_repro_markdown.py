@@ -88,7 +88,7 @@ def test_a_pass_of_the_users_own_is_no_bug_of_tvms_and_needs_its_file() -> None:
     for parts in (script().parts, replace(script().parts, ending=Ending("AttributeError"))):
         report = bug_report(replace(finding(), case=mine), VERDICT, INFO, "import tvm\n", parts)
         assert report.startswith("# LegalizeOps fails on")
-        assert "It needs the file of the pass, beside it or in the working directory." in report
+        assert "It needs the file of the pass, next to it or in the working directory." in report
         assert "only TVM" not in report
         assert "needs-triage" not in report
 
@@ -183,7 +183,7 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     assert "some-case" not in report
     doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
-    assert "perhaps by the same one. It reads x.\n\nUpstream: no existing issue" in report
+    assert "perhaps for the same reason. It reads x.\n\nUpstream: no existing issue" in report
     assert "_op_gradient.py](" in bug_report(
         finding(), VERDICT, replace(INFO, tvm_version="0.26.0"), script().text, script().parts, known=known
     ), "lines are those of the release that is installed"
@@ -193,7 +193,7 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
 def test_a_cause_that_was_read_of_another_program_says_so(campaign: int | None, hedged: bool) -> None:
     known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, campaign=campaign))
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
-    assert ("### Cause\n\nThis was read of another program" in report) is hedged
+    assert ("### Cause\n\nThis was read in another program" in report) is hedged
     assert "It reads x." in report
 
 

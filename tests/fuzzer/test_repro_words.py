@@ -28,14 +28,14 @@ CASES = [
     (
         OracleName.CRASH,
         death("exit 3"),
-        "the process ends itself by exit 3",
+        "the process exits by itself (exit 3)",
     ),
     (
         OracleName.CRASH,
         death("signal 11", OracleName.NUMERIC, Phase.BUILD_ORIGINAL),
         "the process dies of signal 11 (SIGSEGV)",
     ),
-    (OracleName.CRASH, death("hang"), "no end within"),
+    (OracleName.CRASH, death("hang"), "it does not end within"),
     (
         OracleName.WELL_FORMED,
         Evidence("ill-formed", "Function 0x5572526e1650 is annotated as pure\nmore of it"),

@@ -249,7 +249,7 @@ def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
 @pytest.mark.parametrize(
     ("oracle", "culprit", "said"),
     [
-        (OracleName.DETERMINISM, "FuseOps", "FuseOps gives other modules for the same input"),
+        (OracleName.DETERMINISM, "FuseOps", "FuseOps gives different modules for the same input"),
         (OracleName.SEQUENTIAL, "FuseOps", "FuseOps inside Sequential does not do what a direct call does"),
         (OracleName.ROUNDTRIP, "TVMScript", "A module does not come back from TVMScript: no attribute 'inspect'"),
         (

@@ -56,7 +56,7 @@ def check_environment(
             if (raised is None) != (raised_again is None):
                 return error_seen(seen, error, fragments, f"{'the plain run' if raised else how}: ")
             if raised is None and not equal(plain, again):
-                return ("DIFFERENT" if error else "BUG"), f"another module {how}"
+                return ("DIFFERENT" if error else "BUG"), f"a different module {how}"
         if raised is not None:
             return "OK", "both runs raise"
         module = plain

@@ -69,5 +69,5 @@ def check_locality(
     if varied_error is not None:
         return error_seen(varied_error, kind, fragments, "only with the change: ")
     if differing(module, before, after, roots, frozenset(fixed), made) is None:
-        return "OK", "the functions that were left alone come out alike"
-    return ("BUG" if kind == "not-local" else "DIFFERENT"), "a function that was left alone comes out otherwise"
+        return "OK", "the functions that were left alone have the same result"
+    return ("BUG" if kind == "not-local" else "DIFFERENT"), "a function that was left alone has a different result"

@@ -103,7 +103,7 @@ def _gradient_check(original: Original, candidate: Candidate, evidence: Evidence
     gradient, later, entry, arguments = accused_gradient(original, candidate, evidence)
     preamble = (
         _function("gradient", "What was differentiated.", repr(gradient))
-        + _function("later", "How callers must change for the passes behind it.", _block("(", map(repr, later), ")"))
+        + _function("later", "How callers must change for the passes after it.", _block("(", map(repr, later), ")"))
         + _function("arguments", "Where it was differentiated.", _block("(", map(literal, arguments), ")"))
     )
     exact = candidate.promise is NumericPromise.BIT_EXACT

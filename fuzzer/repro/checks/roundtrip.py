@@ -34,7 +34,7 @@ def check_roundtrip(
     losses = all_losses(run_passes(passes, module), notation, by_pass)
     seen = [(what, text) for what, text in losses if what == kind and all(item in text for item in fragments)]
     if not seen:
-        other = f"lost otherwise: {losses[0][0]}: {first_line(losses[0][1])}" if losses else "nothing is lost"
+        other = f"a different loss: {losses[0][0]}: {first_line(losses[0][1])}" if losses else "nothing is lost"
         return ("DIFFERENT" if losses else "OK"), other
     if any(what == kind for what, _ in before):
         return "DIFFERENT", "the input does not survive either"

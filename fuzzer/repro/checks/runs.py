@@ -78,7 +78,7 @@ def check_determinism(
         except Exception as seen:
             return error_seen(seen, error, fragments, f"run {number + 2} raised ")
         if not equal(first, output):
-            return ("DIFFERENT" if error else "BUG"), f"run {number + 2} gave another module than the first run"
+            return ("DIFFERENT" if error else "BUG"), f"run {number + 2} gave a different module than the first run"
     return "OK", f"{repeats + 1} runs gave equal modules"
 
 
@@ -97,7 +97,7 @@ def check_sequential(module: Any, passes: list[Any], raises: bool) -> tuple[str,
         seen = [f"{type(each).__name__}: {first_line(each)}" if each else "no error" for each in (error, grouped_error)]
         return ("BUG" if raises else "DIFFERENT"), f"direct calls: {seen[0]}; Sequential: {seen[1]}"
     if not equal(direct, grouped):
-        return ("DIFFERENT" if raises else "BUG"), "Sequential gave another module than direct calls"
+        return ("DIFFERENT" if raises else "BUG"), "Sequential gave a different module than direct calls"
     return "OK", "both ways give equal modules"
 
 

@@ -29,11 +29,11 @@ def in_child(check: Callable[[], tuple[str, str]], kind: str, seconds: float, me
     if said == "memory":
         seen, how = "memory", "memory exhausted"
     elif code in (-signal.SIGALRM, -signal.SIGPROF):
-        seen, how = "hang", f"no end within {seconds:g} s"
+        seen, how = "hang", f"did not end within {seconds:g} s"
     elif code < 0:
         seen, how = f"signal {-code}", f"killed by signal {-code}"
     else:
-        seen, how = f"exit {code}", f"ended itself by exit {code}"
+        seen, how = f"exit {code}", f"exited by itself, with code {code}"
     return ("BUG", how) if seen == kind else ("DIFFERENT", f"expected {kind}, the child process ended with {seen}")
 
 

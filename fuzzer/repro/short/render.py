@@ -100,7 +100,7 @@ def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showin
         return replace(showing, ending=Ending(signal=details.code), remark=f"This script dies of {name}.")
     if not details.code:
         raise ValueError("a process that ends itself with 0 shows nothing")
-    return replace(showing, ending=Ending(), remark=f"The process ends itself with exit code {details.code}.")
+    return replace(showing, ending=Ending(), remark=f"The process exits by itself, with exit code {details.code}.")
 
 
 def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str) -> list[str]:
