@@ -112,7 +112,7 @@ def campaigns_in(directory: Path) -> list[Path]:
     if not directory.is_dir():
         raise StoreError(f"--regress: '{directory}' is not a directory")
     begun = []
-    for path in sorted(each.parent for each in directory.glob(f"*/{FILE_NAME}")):
+    for path in sorted(each.parent for each in directory.glob(f"*/{FILE_NAME}") if not each.parent.is_symlink()):
         with Store.open(path) as store:
             begun.append((store.info().started_at, path))
     if not begun:
@@ -140,8 +140,11 @@ def gather(directories: Sequence[Path], own: Path | None = None, trust: bool = F
             # Cases of collections, which are none of the store's, are judged by their own collection.
             found.update((each.id, each) for each in store.regressions() if each.cases)
             found.update((each.id, each) for each in _found_by(store, str(path)))
-    for each in () if trust else found.values():
-        if text := _script(each):
+    places = [each.resolve() for each in directories]
+    for each in list(found.values()):
+        if trust and not any(Path(each.script).resolve().is_relative_to(place) for place in places):
+            found[each.id] = replace(each, script="")  # nobody who looked into the directories has seen it
+        elif not trust and (text := _script(each)):
             require_script(Path(each.script), text, each.parts)
     return sorted(found.values(), key=lambda each: (each.source, each.id))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # a third is already the visitor's recursion, whose depth depends on the module.
 FRAMES = 2
 MAX_MESSAGE = 200
-_MOST_READ = 10_000  # characters; a foreign message may be long, and some rules look at what follows again and again
+_MOST_READ = 2_000  # characters; a foreign message may be long, and some rules look at what follows again and again
 
 
 def _bracketed(levels: int) -> str:

@@ -55,6 +55,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
     else:
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA journal_mode = WAL")
         # WAL with NORMAL survives `kill -9` of the process; only a power cut can lose the last shards, which
         # are then run again.

@@ -23,6 +23,7 @@ import msgspec
 from fuzzer.core.config import Config
 from fuzzer.core.text import Standing
 from fuzzer.core.verb import UsageError
+from fuzzer.findings.signature import signature
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.reader import record_of
@@ -63,12 +64,15 @@ _FATES = (
 _COUNTED = {"operators": "operators", "operands": "operands", "pairs": "pairs", "rewrites": "rewrites"}
 
 
-def joined_rows(sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]]) -> tuple[Rows, dict[str, int]]:
+def joined_rows(
+    sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]], own: bool
+) -> tuple[Rows, dict[str, int]]:
     """The rows of the joined campaign but its facts, and of each script in it which source it is from.
 
     Args:
         sources: Their tables.
         numbers: For each source, the new number of each campaign in it.
+        own: Whether this user's campaigns wrote all of them.
     """
     rows: Rows = {name: _summed([source[name] for source in sources], keys) for name, keys in SUMMED.items()}
 
@@ -81,7 +85,7 @@ def joined_rows(sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]]) -
     reached = [row for source, places in pairs for row in renumbered(source, "reached", "shard", places)]
     rows["reached"] = _best(reached, lambda row: row["block"], lambda row: row["shard"])
     findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]
-    rows["findings"], chosen = _findings(findings)
+    rows["findings"], chosen = _findings(findings, own)
     rows["growth"] = sources[0]["growth"] if len(sources) == 1 else _growth(sources, rows)
     rows["regressions"] = _best(
         [row for source in sources for row in source["regressions"]],
@@ -112,7 +116,7 @@ def _best(rows: Iterable[Row], key: Callable[[Row], Any], worth: Callable[[Row],
     return [best[each] for each in sorted(best)]
 
 
-def _findings(sources: Sequence[list[Row]]) -> tuple[list[Row], dict[str, int]]:
+def _findings(sources: Sequence[list[Row]], own: bool) -> tuple[list[Row], dict[str, int]]:
     """Findings joined by signature, and from which source each has its minimized module."""
     found: dict[str, list[tuple[int, Row]]] = {}
     for index, rows in enumerate(sources):
@@ -120,19 +124,20 @@ def _findings(sources: Sequence[list[Row]]) -> tuple[list[Row], dict[str, int]]:
             found.setdefault(row["id"], []).append((index, row))
     joined, chosen = [], {}
     for finding_id, rows_of in found.items():
-        if len({(row["signature"], row["oracle"], row["culprit"]) for _, row in rows_of}) > 1:
-            raise MergeError(f"the campaigns cannot be merged: finding {finding_id} has several signatures")
         # The case of the first campaign speaks, one that was drawn before one that minimization met.
         _, first = min(rows_of, key=lambda pair: (pair[1]["count"] == 0, pair[1]["shard"], pair[1]["number"]))
         index, best = min(rows_of, key=lambda pair: (*_worth(pair[1]), pair[1]["shard"], pair[1]["number"]))
         chosen[finding_id] = index
         note = "; ".join(filter(None, [best["note"], *_dissent(best, [row for _, row in rows_of])]))
+        # A list may excuse a family: where one that others put it into is not what all say, its evidence alone decides.
+        agreed = own or len({record_of(row).family.id for _, row in rows_of}) == 1
         joined.append({
             **first,
             "count": sum(row["count"] for _, row in rows_of),
             "first_seen": min(row["first_seen"] for _, row in rows_of),
             "last_seen": max(row["last_seen"] for _, row in rows_of),
             **{name: best.get(name) for name in _OF_THE_GRAVEST},
+            "traits": best["traits"] if agreed else None,
             "note": note,
         })  # fmt: skip
     return joined, chosen
@@ -247,6 +252,12 @@ def read(directory: Path) -> MergeSource:
     """All of a campaign at one moment; raises ``StoreError``."""
     with Store.open(directory) as store:
         own, rows = not foreign(store), store.rows()
+    for record in () if own else map(record_of, rows["findings"]):
+        if (meant := signature(record.verdict)).text != record.signature or meant.id != record.id:
+            raise MergeError(
+                f"'{directory}' cannot be merged: finding {record.id} does not have the signature of its evidence; it "
+                f"was changed, or another version made it"
+            )
     meta = {row["key"]: row["value"] for row in rows.pop("meta")}
     if MERGED in meta:
         parts = msgspec.json.decode(meta[MERGED], type=tuple[MergedCampaign, ...])
@@ -305,17 +316,40 @@ def _distinct(sources: Sequence[MergeSource]) -> tuple[list[MergeSource], list[s
                 f"'{holder.directory}' and '{source.directory}' both contain the campaign with seed {seed}; neither "
                 f"contains all of the other; merge the single campaigns instead"
             )
-        found = {row["id"]: _gravity(row) for row in holder.rows["findings"]}
-        for row in source.rows["findings"]:
-            if holder.own and row["id"] in found and row["state"] == FindingState.NEW.value:
-                continue  # triage, which this one had not come to, may make less of it
-            if found.get(row["id"], (len(Standing),)) > _gravity(row):
-                raise MergeError(
-                    f"'{holder.directory}' contains the cases of '{source.directory}', but lacks its finding "
-                    f"{row['id']} or rates it lower; merge without one of them"
-                )
+        if lack := _lack(holder, source):
+            raise MergeError(
+                f"'{holder.directory}' contains the cases of '{source.directory}', but lacks its {lack} or rates "
+                f"it lower; merge without one of them"
+            )
         lines.append(f"'{source.directory}' is not counted: '{holder.directory}' contains the same cases")
     return sorted(kept, key=lambda source: min(source.seeds)), lines
+
+
+def _lack(holder: MergeSource, source: MergeSource) -> str:
+    """Name what a campaign that claims to contain another lacks of it: of one from elsewhere, nothing is believed."""
+    found = {row["id"]: row for row in holder.rows["findings"]}
+    for row in source.rows["findings"]:
+        there = found.get(row["id"])
+        if holder.own and there and row["state"] == FindingState.NEW.value:
+            continue  # triage, which this one had not come to, may make less of it
+        if there is None or _gravity(there) > _gravity(row):
+            return f"finding {row['id']}"
+        if not holder.own and record_of(there).family != record_of(row).family:
+            return f"finding {row['id']} in its family"
+    counts = {_tally(row): row["count"] for row in holder.rows["tallies"]}
+    fates = {(row["source"], row["id"]): _place(_FATES, row["state"]) for row in holder.rows["regressions"]}
+    for row in source.rows["tallies"]:
+        if counts.get(_tally(row), 0) < row["count"]:
+            return f"verdicts of {row['oracle']} on {row['culprit']}"
+    for row in source.rows["regressions"]:
+        fate = fates.get((row["source"], row["id"]))
+        if fate is None or (not holder.own and fate > _place(_FATES, row["state"])):
+            return f"earlier finding {row['id']}"
+    return ""
+
+
+def _tally(row: Row) -> tuple[str, ...]:
+    return row["oracle"], row["culprit"], row["outcome"], row["reason"]
 
 
 def _order(source: MergeSource) -> tuple[Any, ...]:
@@ -367,9 +401,10 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
 
 def _fill(partial: Path, sources: Sequence[MergeSource]) -> None:
     order = {part.seed: place for place, part in enumerate(_parts(sources))}
+    own = all(source.own for source in sources)
     numbers = [{at: order[part.seed] for at, part in enumerate(source.parts)} for source in sources]
-    rows, scripts = joined_rows([source.rows for source in sources], numbers)
-    with Store.create(partial, _joined_meta(sources), own=all(source.own for source in sources)) as store:
+    rows, scripts = joined_rows([source.rows for source in sources], numbers, own)
+    with Store.create(partial, _joined_meta(sources), own=own) as store:
         sealer = store.sealer
     connection = connect(partial / FILE_NAME)
     with contextlib.closing(connection), connection:

@@ -16,7 +16,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.cli.main import main
 from fuzzer.store import door
-from fuzzer.store.records import FindingState
+from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from relaxkit.ir.domain import ORDINARY
 
@@ -134,6 +134,26 @@ def test_a_view_in_place_of_a_table_is_not_run(campaign: Path) -> None:
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT 'format' AS key, i AS value FROM n"
     change(campaign, "DROP TABLE meta", f"CREATE VIEW meta AS {endless}")
     with pytest.raises(StoreError, match="is not a campaign made by this version"):
+        Store.open(campaign)
+
+
+def test_a_trigger_with_the_name_of_a_table_is_found(campaign: Path) -> None:
+    """It would run when a row is written, and what it writes would be sealed with the user's key."""
+    with closing(sqlite3.connect(campaign / FILE_NAME)) as database, database:
+        ((text,),) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'costs'").fetchall()
+    trigger = "CREATE TRIGGER costs AFTER INSERT ON findings BEGIN DELETE FROM meta; END"
+    change(campaign, "DROP TABLE costs", trigger, text)
+    with pytest.raises(StoreError, match="trigger 'costs' does not belong in a campaign"):
+        Store.open(campaign)
+
+
+@pytest.mark.parametrize("field", ["source", "id", "state"])
+def test_a_regression_is_what_its_body_says(campaign: Path, field: str) -> None:
+    with Store.open(campaign, read_only=False) as store:
+        store.save_regression(Earlier("old", "0123456789", "", "crash", "FuseOps", "", EarlierState.FAILS))
+    Store.open(campaign).close()
+    change(campaign, f"UPDATE regressions SET {field} = 'fixed'")
+    with pytest.raises(StoreError, match=f"table 'regressions', row 1, field '{field}': Expected"):
         Store.open(campaign)
 
 

@@ -24,7 +24,7 @@ from fuzzer.core.text import Standing
 from fuzzer.findings.assessment import Assessment, Severity
 from fuzzer.findings.family import Traits
 from fuzzer.store.merge import MergeError, _growth, merge
-from fuzzer.store.records import FindingState
+from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from relaxkit.passes.contract import EvidenceClass, OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -186,22 +186,50 @@ def test_triage_may_make_less_of_what_an_earlier_copy_had_not_looked_into(tmp_pa
         assert [each.state for each in store.findings()] == [FindingState.FLAKY]
 
 
-def test_an_id_with_two_signatures_is_refused(tmp_path: Path) -> None:
-    """A signature that the user's list knows would excuse what another campaign found."""
+@pytest.mark.parametrize(
+    "change", ["signature = 'another'", f"evidence = replace(evidence, '{BAD}', '{RARE}')", "culprit = 'LambdaLift'"]
+)
+def test_a_finding_has_the_signature_of_its_evidence(tmp_path: Path, change: str) -> None:
+    """Otherwise what the user's list knows would excuse what another campaign found."""
     places = [campaign(tmp_path / str(seed), seed, BAD) for seed in (1, 2)]
     with closing(sqlite3.connect(places[0] / FILE_NAME)) as database, database:
-        database.execute("UPDATE findings SET signature = 'another'")
-    with pytest.raises(MergeError, match="has several signatures"):
+        database.execute(f"UPDATE findings SET {change}")
+    with pytest.raises(MergeError, match="does not have the signature of its evidence"):
         merge(places, tmp_path / "out")
 
 
-@pytest.mark.parametrize("change", ["DELETE FROM findings", "UPDATE findings SET state = 'flaky'"])
-def test_what_claims_to_hold_a_campaign_holds_its_findings(tmp_path: Path, change: str) -> None:
+def test_a_family_from_elsewhere_excuses_nothing(tmp_path: Path) -> None:
+    """The user's list may excuse a family; the smallest module's would stand for all."""
+    one, two = (campaign(tmp_path / str(seed), seed, BAD) for seed in (1, 2))
+    for place, bindings in ((one, 5), (two, 0)):
+        settle(place, BAD, FindingState.CONFIRMED, bindings, "{}")
+    with Store.open(one) as store:
+        told = store.findings()[0].family.id
+    with closing(sqlite3.connect(two / FILE_NAME)) as database, database:
+        database.execute("UPDATE findings SET traits = ?", (msgspec.json.encode(Traits("LambdaLift")).decode(),))
+    merge([one, two], tmp_path / "out")
+    with Store.open(tmp_path / "out") as store:
+        assert store.findings()[0].family.id == told
+
+
+@pytest.mark.parametrize(
+    ("change", "lacks"),
+    [
+        ("DELETE FROM findings", "finding"),
+        ("UPDATE findings SET state = 'flaky'", "finding"),
+        ("""UPDATE findings SET traits = '{"culprit": "LambdaLift"}'""", "finding [0-9a-f]* in its family"),
+        ("UPDATE tallies SET count = 1", "verdicts of crash on FuseOps"),
+        ("DELETE FROM regressions", "earlier finding 0123456789"),
+    ],
+)
+def test_what_claims_to_hold_a_campaign_holds_all_of_it(tmp_path: Path, change: str, lacks: str) -> None:
     one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD)
+    with Store.open(one, read_only=False) as store:
+        store.save_regression(Earlier("old", "0123456789", "", "crash", "FuseOps", "", EarlierState.REGRESSED))
     merge([one, two], tmp_path / "claims")
     with closing(sqlite3.connect(tmp_path / "claims" / FILE_NAME)) as database, database:
         database.execute(change)
-    with pytest.raises(MergeError, match=r"contains the cases of .*but lacks its finding"):
+    with pytest.raises(MergeError, match=f"contains the cases of .*but lacks its {lacks}"):
         merge([one, tmp_path / "claims"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

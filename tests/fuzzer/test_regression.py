@@ -202,6 +202,11 @@ def test_which_campaigns_are_meant(tmp_path: Path, mend: Callable[[str], object]
     assert latest.source == str(nights / "tuesday"), "the latest campaign has the last word"
     (other,) = gather([nights], own=nights / "tuesday")
     assert other.source == str(nights / "monday")
+    elsewhere = nights.rename(tmp_path / "elsewhere")
+    nights.mkdir()
+    (nights / "linked").symlink_to(elsewhere / "tuesday")
+    with pytest.raises(StoreError, match="contains no campaign"):
+        gather([nights])
     (tmp_path / "empty").mkdir()
     for given, complaint in ((tmp_path / "empty", "contains no campaign"), (tmp_path / "none", "is not a directory")):
         with pytest.raises(StoreError, match=complaint):

@@ -351,6 +351,18 @@ def test_what_was_trusted_once_is_not_trusted_ever_after(tmp_path: Path) -> None
     assert not is_own(tmp_path / "own")
 
 
+def test_trust_in_a_directory_is_none_in_scripts_elsewhere(tmp_path: Path) -> None:
+    """Whoever looked into the directory has not seen them."""
+    theirs, elsewhere = campaign(tmp_path / "theirs"), tmp_path / "elsewhere.py"
+    elsewhere.write_text("raise SystemExit(1)\n")
+    with Store.open(theirs, read_only=False) as store:
+        (earlier,) = store.regressions()
+        store.save_regression(replace(earlier, script=str(elsewhere)))
+    within, outside = gather([theirs], trust=True)
+    assert Path(within.script).is_file()
+    assert (outside.id, outside.script) == ("0123456789", "")
+
+
 def test_plugins_are_loaded_after_trust_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     config, here = Config(7, ("FuseOps",), (), (), 5, None, 1), Versions("0.27.0", "0.1.14")
