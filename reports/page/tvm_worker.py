@@ -70,7 +70,9 @@ class TvmWorker:
 def _script(module_json: str) -> str:
     import tvm
 
-    return str(tvm.ir.load_json(module_json).script())[:_LONGEST]
+    module = tvm.ir.load_json(module_json)
+    # Another object answers by any name: a dictionary's attribute may be a registered function, which would be called.
+    return str(tvm.IRModule.script(module))[:_LONGEST] if isinstance(module, tvm.IRModule) else ""
 
 
 def _coverage(request: tuple[Coverage, int]) -> dict[str, Any]:

@@ -153,6 +153,15 @@ def test_a_module_whose_printing_kills_the_process_costs_only_itself(
         assert "R.exp(x)" in side.module(replace(finding, id="2222222222"))
 
 
+def test_no_function_that_a_module_names_is_called(campaign: Path) -> None:
+    """An attribute may be any registered function, under any name."""
+    calls = tvm.ir.make_node("ir.DictAttrs", script=tvm.ir.EnvFunc.get("runtime.NumThreads"))
+    with Store.open(campaign) as store:
+        (finding,) = store.findings()
+    with TvmWorker() as side:
+        assert side.module(replace(finding, minimized=replace(finding.case, module_json=tvm.ir.save_json(calls)))) == ""
+
+
 def test_bad_input_is_one_line(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(campaign / "nowhere")]) == 2
     assert main(["report", str(campaign), "--html", str(campaign / "no" / "page.html")]) == 2
