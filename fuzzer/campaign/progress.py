@@ -118,7 +118,7 @@ class Progress:
     def _when(self, elapsed: float) -> str:
         seconds = self._config.seconds
         if seconds is None:
-            return f"{_clock(elapsed)}/{self._config.max_examples} cases"
+            return f"{_clock(elapsed)} (limit: {self._config.max_examples} cases)"
         if elapsed < seconds or self.latest is None:
             return f"{_clock(elapsed)}/{_clock(seconds)}"
         return f"{_clock(elapsed)}, {_clock(seconds)} of generating done, triage until {_clock(self.latest)} at most"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 
 from fuzzer.core.terminal import listed, prose
+from relaxkit.passes.contract import Contract, plain_claim
 
 if TYPE_CHECKING:
-    from relaxkit.passes.contract import Contract
     from relaxkit.passes.exclusions import Exclusion
 
 _FIELDS = """
@@ -121,7 +121,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     if row["postconditions"]:
         yield "  postconditions"
         for claim in row["postconditions"]:
-            yield from _sourced(claim["claim"], claim["source"])
+            yield from _sourced(plain_claim(claim["claim"]), claim["source"])
     if row["preconditions"]:
         yield "  not tested on a module where"
         for each in row["preconditions"]:

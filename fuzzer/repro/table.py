@@ -33,7 +33,7 @@ from fuzzer.repro.short.scene import Scene, Showing
 from fuzzer.repro.short.structure import postcondition, roundtrip, well_formed
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Verdict
 from oracles.gradient.oracle import KIND
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import OracleName, plain_claim
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -151,10 +151,6 @@ def words_of(verdict: Verdict, title: str) -> Words:
 
 
 _ANSWER = "the pass transforms the module or leaves it unchanged"
-_SHORT = {
-    " comes or goes": " is added or dropped", " comes": " is added", " come": " are added", " goes": " is dropped",
-}  # fmt: skip
-"""Words of claims, which signatures hold, and what they mean."""
 _OF_RUNS = (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.IDEMPOTENCE)
 
 
@@ -171,9 +167,7 @@ def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
     elif oracle is OracleName.WELL_FORMED:
         expected = expected or "the declared types still hold"
     elif oracle is OracleName.POSTCONDITION:
-        for short, long in _SHORT.items():
-            expected = expected.replace(short, long)
-        expected += f" ({details.source})" if details.source else ""
+        expected = plain_claim(expected) + (f" ({details.source})" if details.source else "")
         observed = f"{verdict.culprit} {details.done}" if details.done else evidence.observed.replace("\n", "; ")
     elif oracle is OracleName.ROUNDTRIP:
         expected = "every device is in the module's list" if kind == "unlisted-device" else expected

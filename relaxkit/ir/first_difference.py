@@ -225,7 +225,7 @@ def _called(binding: Any) -> str:
 def _kind(binding: Any) -> str:
     """Return what a binding calls, but of what the program itself names only the kind."""
     named = isinstance(getattr(binding.value, "op", None), tvm.ir.GlobalVar)
-    return "a call of another function" if named else operator_of(binding.value) or _called(binding)
+    return "a call to another function" if named else operator_of(binding.value) or _called(binding)
 
 
 def _row(names: Sequence[str]) -> str:

@@ -257,6 +257,12 @@ def stated(*claims: Callable[..., str] | Postcondition, source: str = "") -> tup
     return tuple(replace(each, source=source or each.source) for each in found)
 
 
+def plain_claim(claim: str) -> str:
+    """Return a claim as people read it: signatures hold it in fewer words."""
+    meant = {"comes or goes": "is added or dropped", "comes": "is added", "come": "are added", "goes": "is dropped"}
+    return re.sub(r"\b(comes or goes|comes?|goes)(?= but |\Z)", lambda found: meant[found[1]], claim)
+
+
 @dataclass(frozen=True, slots=True)
 class Operators:
     """The claim that operators are called as often as before, but for some.

@@ -17,6 +17,7 @@ from fuzzer.core.coverage import Coverage
 from fuzzer.store.writer import Store
 from oracles import CONTRACTS
 from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.contract import plain_claim
 from relaxkit.passes.exclusions import EXCLUDED
 
 
@@ -67,7 +68,7 @@ def test_a_pass_in_full(capsys: pytest.CaptureFixture[str]) -> None:
         assert refusal.reason in flat
         assert " ".join(refusal.source.split()) in flat
     for postcondition in stated_claims(contract):
-        assert " ".join(postcondition.claim.split()) in flat
+        assert " ".join(plain_claim(postcondition.claim).split()) in flat
     assert "relax.transform.BindParams(" in text.partition("  examples\n")[2]
     (row,) = loaded(capsys, "BindParams")
     assert row["refusals"][0]["source"] == contract.refusals[0].source
@@ -78,6 +79,12 @@ def test_every_pass_can_be_printed_in_full(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr("fuzzer.cli.pass_sheets.drawn_expressions", lambda name: iter(()))
     for name in CONTRACTS:
         assert shown(capsys, name).startswith(f"{name}\n  stage ")
+
+
+def test_claims_are_told_plainly(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "- no function is dropped\n" in shown(capsys, "FastMathTransform")
+    claims = loaded(capsys, "FastMathTransform")[0]["postconditions"]
+    assert "no function goes" in {each["claim"] for each in claims}, "as signatures and JSON have it"
 
 
 def test_examples_are_the_same_in_every_run() -> None:

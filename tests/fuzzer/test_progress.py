@@ -66,7 +66,7 @@ def test_cases_of_sessions_before_are_counted_as_in_the_summary(monkeypatch: pyt
     written = io.StringIO()
     told = Progress(Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1), written, before=1000)
     told.show(1.0, 0, judged=3)
-    assert "/64 cases  1003 cases, " in written.getvalue()
+    assert " (limit: 64 cases)  1003 cases, " in written.getvalue()
 
 
 def test_a_terminal_is_redrawn_and_may_go_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,6 +92,21 @@ def test_a_failure_is_told(oracle: OracleName, evidence: Evidence, observed: str
     assert words.observed.removeprefix("relax.analysis.well_formed raises: ").startswith(observed)
 
 
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("no function comes or goes", "no function is added or dropped"),
+        ("no operator comes or goes but those of closures", "no operator is added or dropped but those of closures"),
+        ("only casts come", "only casts are added"),
+        ("inputs come from a callback", "inputs come from a callback"),
+        ("operands come in the layout of the replacement", "operands come in the layout of the replacement"),
+    ],
+)
+def test_a_claim_is_told_plainly(claim: str, said: str) -> None:
+    evidence = Evidence("not-done", f"{claim}: relax.add", expected=claim)
+    assert words_of(failing(OracleName.POSTCONDITION, "FuseOps", evidence), "It fails").expected == said
+
+
 def test_the_printer_is_blamed_under_its_own_name() -> None:
     evidence = Evidence("not-parsed", "no attribute 'inspect'", details=Details(notation=Notation.TVMSCRIPT))
     verdict = failing(OracleName.ROUNDTRIP, "TVMScript", evidence)
