@@ -16,6 +16,7 @@ import gc
 import inspect
 import linecache
 import os
+import signal
 import sys
 import time
 import zlib
@@ -33,6 +34,11 @@ from warm_scripts import WarmScripts
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+# A shell without job control ignores Ctrl-C for what it runs in the background, and children inherit that: campaigns
+# that tests interrupt would not end, as they heed `nohup`.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def quick_stack(context: int = 1) -> list[inspect.FrameInfo]:

@@ -1,4 +1,6 @@
-"""Slow tests take turns, the default run keeps its time, and what is made quicker for it stays what it was."""
+"""Slow tests take turns, the default run keeps its time, what is made quicker for it stays what it was, and a run in the
+background is as one in a terminal.
+"""
 
 from __future__ import annotations
 
@@ -74,3 +76,10 @@ def test_the_quick_stack_is_the_stack_where_there_are_files() -> None:
     assert len(there) > 20
     for at in there:
         assert quick[at][1:5] == whole[at][1:5]
+
+
+def test_children_of_a_run_in_the_background_can_be_interrupted() -> None:
+    said = "import runpy, signal; runpy.run_path('tests/conftest.py'); print(signal.getsignal(signal.SIGINT).__name__)"
+    command = ["sh", "-c", "trap '' INT && exec \"$@\"", "sh", sys.executable, "-c", said]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout == "default_int_handler\n"
