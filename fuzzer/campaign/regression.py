@@ -22,7 +22,7 @@ from fuzzer.minimizer.judge.judge import answered, judge_request
 from fuzzer.repro.run import check_text
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import Earlier, EarlierState, FindingState
-from fuzzer.store.trust import require_script, require_trust
+from fuzzer.store.trust import digest, require_script, require_trust
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
@@ -144,8 +144,10 @@ def gather(directories: Sequence[Path], own: Path | None = None, trust: bool = F
     for each in list(found.values()):
         if trust and not any(Path(each.script).resolve().is_relative_to(place) for place in places):
             found[each.id] = replace(each, script="")  # nobody who looked into the directories has seen it
-        elif not trust and (text := _script(each)):
+        elif (text := _script(each)) and not trust:
             require_script(Path(each.script), text, each.parts)
+        elif text and each.parts is not None:  # what the user has seen is what they trust
+            found[each.id] = replace(each, parts=replace(each.parts, digest=digest(text)))
     return sorted(found.values(), key=lambda each: (each.source, each.id))
 
 
@@ -358,6 +360,8 @@ def _script(earlier: Earlier) -> str:
 def _run_script(earlier: Earlier, note: str) -> Replayed:
     if not (text := _script(earlier)):
         return EarlierState.UNDECIDED, f"{note}; its script is gone"
+    if earlier.parts is not None and earlier.parts.digest != digest(text):
+        return EarlierState.UNDECIDED, f"{note}; its script was changed after this campaign began"
     result = check_text(text, earlier.ending)
     if result.confirmed:
         return EarlierState.FAILS, "by its script"

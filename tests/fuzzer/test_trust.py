@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from sample_records import hit, shard
 
-from fuzzer.campaign.regression import gather
+from fuzzer.campaign.regression import gather, replay
 from fuzzer.campaign.setup import configure, open_campaign
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
@@ -29,6 +29,7 @@ from fuzzer.store.merge import merge
 from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.trust import Sealer, foreign, require_trust
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
+from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plugins import VARIABLE
@@ -338,6 +339,20 @@ def test_the_user_may_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     with pytest.raises(StoreError, match="use --trust"):
         gather([copy])
     assert [each.id for each in gather([copy], trust=True)] == [script.stem, "0123456789"]
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_script_is_run_again_as_it_was_when_the_user_trusted_it(tmp_path: Path, trust: bool) -> None:
+    own = campaign(tmp_path / "own")
+    (script,) = (own / "repros").iterdir()
+    script.write_text(script.read_text() + "# of somebody else\n" * trust)
+    (earlier,) = (replace(each, cases=()) for each in gather([own], trust=trust) if each.script)
+    assert replay(earlier, IsolatedWorker) == (EarlierState.FAILS, "by its script")
+    (tmp_path / "ran").unlink()
+    script.write_text(f"{script.read_text()}# of somebody else, and later\n")
+    state, note = replay(earlier, IsolatedWorker)
+    assert (state, note) == (EarlierState.UNDECIDED, "no stored case; its script was changed after this campaign began")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_was_trusted_once_is_not_trusted_ever_after(tmp_path: Path) -> None:
