@@ -360,6 +360,20 @@ def test_a_project_file_above_is_used_within_the_repository(tmp_path: Path) -> N
     assert project_file(inner) == inner / "pyproject.toml"
 
 
+def test_a_module_of_the_project_is_found_from_below_also_if_the_file_names_no_code(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.relaxfuzz]\nseed = 1\nworkers = 1\n")
+    (tmp_path / "mine.py").write_text(
+        "from tvm import relax\n\n\ndef make():\n    return relax.transform.Normalize()\n"
+    )
+    (tmp_path / "src").mkdir()
+    run = [sys.executable, "-m", "fuzzer.cli.main", "run", "--pass", "mine:make", "--oracles", "crash"]
+    done = subprocess.run(
+        [*run, "--max-examples", "2", "--out", "c"],
+        cwd=tmp_path / "src", capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("name", [".relaxfuzz/policy.toml", ".gitignore", "pyproject.toml", "findings.toml", ".github"])
 def test_nothing_is_read_or_written_through_links(tmp_path: Path, name: str) -> None:
     home, victim = tmp_path / "home", tmp_path / "victim"

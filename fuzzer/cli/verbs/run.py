@@ -52,14 +52,16 @@ def _run(options: argparse.Namespace) -> int:
     session_files.claim()
     versions = installed()
     with contextlib.ExitStack() as held:
-        given = vars(options)
+        given, found = vars(options), {}
         project = None if options.config else Path(os.path.relpath(project_file(Path.cwd())))
         if project is not None and (found := project_config(project.parent)):
             inform(f"options from [tool.relaxfuzz] in {project}: {', '.join(found)}")
             given = {**given, "config": project}
-            if not {"pass", "plugin", "plant"}.isdisjoint(found):  # else it names no code, and none of it is run
-                sys.path.append(str(project.parent.resolve()))
         values = merged(given)
+        places = [each.partition(":")[0] for name in ("pass", "plugin") for each in values.get(name, ())]
+        named = any(not each.endswith(".py") for each in places) or not {"pass", "plugin", "plant"}.isdisjoint(found)
+        if project is not None and found and named:  # else nobody names code that may be the project's: none is run
+            sys.path.append(str(project.parent.resolve()))
         if values.get("coverage") == "on":
             inform("coverage: testing breakpoints; on the first run, building the table of blocks takes half a minute")
         config = configure(values)
