@@ -31,14 +31,14 @@ Line = Annotated[
 ]
 """Types of values in records (:func:`read_record`), each with the complaint about a value that is none."""
 
-_NAME = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_NAME = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _NAMES = rf"({_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*"
 _HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*{_NAMES}\]")
 _KEY = re.compile(rf"[ \t]*{_NAMES}=")
 _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
-_QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'[^']*'?""")
 _MOST_BYTES, _MOST_PARTS, _MOST_LEVELS = 4 << 20, 32, 80
 """Of a file, of a key (each beginning is kept), and of tables and arrays in one another (tomlkit: 100)."""
+_LONG = re.compile(rf"[ \t\[]*{_NAME}(?:[ \t]*\.[ \t]*{_NAME}){{{_MOST_PARTS},}}")
 _POSITION = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
@@ -111,7 +111,7 @@ def read_toml(path: Path, quote: bool = False) -> TomlFile:
 def parse_toml(path: Path, text: str, quote: bool = False) -> TomlFile:
     """Parse what stands, or is to stand, in a file; raises ``TomlError``, as of :func:`read_toml`."""
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > _MOST_PARTS and _QUOTED.sub("", line).partition("=")[0].count(".") > _MOST_PARTS:
+        if _LONG.match(line):  # no value, comment or line of a text looks like that
             raise TomlError(f"{path}:{number}: a key of more than {_MOST_PARTS} parts")
     try:
         table = tomllib.loads(text)

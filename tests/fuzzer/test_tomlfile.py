@@ -122,6 +122,19 @@ def test_keys_of_many_parts_are_refused_before_they_are_read(
             parse_toml(tmp_path / "policy.toml", line)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# {'.' * 60}\na = 1",
+        f'a = """\nContents {"." * 60} 5\n"""',
+        f"a = [\n{'1.5, ' * 60}\n]",
+        f"a = 1 # {'b.' * 60}",
+    ],
+)
+def test_dots_of_comments_texts_and_numbers_are_no_parts(tmp_path: Path, text: str) -> None:
+    assert list(parse_toml(tmp_path / "x", text).table) == ["a"]
+
+
 @pytest.mark.timeout(60)
 def test_dots_of_strings_are_no_parts(tmp_path: Path) -> None:
     name, value = "." * 100, '\\"' * 500_000
