@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 import stat
@@ -39,7 +40,8 @@ def read_regular(path: Path, *, links: bool = True, most: int = MOST_BYTES) -> b
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         if not links and found.st_nlink > 1:  # a hard link shows what is elsewhere, too
             raise OSError(errno.EMLINK, "a hard link", str(path))
-        data = file.read(most + 1)
+        # Not at once: that would take as much memory as the file may have, whatever it has.
+        data = b"".join(itertools.takewhile(bool, (file.read(1 << 20) for _ in range((most >> 20) + 1))))
     if len(data) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return data

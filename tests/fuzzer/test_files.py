@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +37,16 @@ def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
     os.link(tmp_path / "file", tmp_path / "other")
     with pytest.raises(OSError, match="hard link"):
         read_regular(tmp_path / "other", links=False)
+
+
+def test_a_small_file_takes_little_memory_whatever_it_may_have(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 3_000_000)
+    tracemalloc.start()
+    try:
+        assert len(read_regular(tmp_path / "file", most=1 << 30)) == 3_000_000
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_no_link_is_written_through(tmp_path: Path) -> None:
