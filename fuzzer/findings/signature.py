@@ -133,7 +133,6 @@ def signature_id(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-@functools.lru_cache(maxsize=4096)  # each message is asked for some ten times, and a long one takes 0.1 s
 def normalise(message: str) -> str:
     """Return the message without numbers, names, types, addresses, paths and whatever follows its first paragraph.
 
@@ -146,7 +145,11 @@ def normalise(message: str) -> str:
     check = _CHECK_FAILED.search(text)
     if check is not None:
         text = check.group()
-    text = (_operator_behind(text) or _first_paragraph(text))[:_MOST_READ]
+    return _plain((_operator_behind(text) or _first_paragraph(text))[:_MOST_READ])
+
+
+@functools.lru_cache(maxsize=1024)  # each paragraph is asked for some ten times, and a long one takes 0.1 s
+def _plain(text: str) -> str:
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text.strip()[:MAX_MESSAGE]

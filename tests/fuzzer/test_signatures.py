@@ -1,8 +1,10 @@
 """Messages of TVM 0.27.0.post1 as they were met, and what must stay of them."""
 
+import sys
+
 import pytest
 
-from fuzzer.findings.signature import death_verdict, normalise, signature
+from fuzzer.findings.signature import _plain, death_verdict, normalise, signature
 from fuzzer.worker.death import Died
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -131,6 +133,13 @@ def test_the_breadcrumb_names_the_pass_that_killed_the_process() -> None:
 def test_a_message_is_read_once_however_often_it_is_asked_for() -> None:
     evidence = Evidence("ValueError", "ir.Op(name=" * 100)
     failed = Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=evidence)
-    before = normalise.cache_info().misses
+    before = _plain.cache_info().misses
     assert {signature(failed).id for _ in range(10)} == {signature(failed).id}
-    assert normalise.cache_info().misses <= before + 1
+    assert _plain.cache_info().misses <= before + 1
+
+
+def test_no_long_message_is_kept() -> None:
+    message = "a message of " + "many words " * 10_000
+    before = sys.getrefcount(message)
+    assert normalise(message)
+    assert sys.getrefcount(message) == before
