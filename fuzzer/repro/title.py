@@ -16,7 +16,7 @@ from typing import Any
 import tvm
 
 from fuzzer.core.case import Case, load_module
-from fuzzer.core.text import plain
+from fuzzer.core.text import cut, plain
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import PRINTED, seen_line
@@ -172,7 +172,7 @@ def title_of(
         title = ""
     if blame and title.startswith(f"{verdict.culprit} ") and verdict.culprit in (both := _fit(f"{blame} in {title}")):
         title = both  # cut before the pass, it would say nothing of that
-    return title or _fit(one_line(f"{verdict.culprit}: {verdict.shown.message}"))
+    return _fit(title or one_line(f"{verdict.culprit}: {verdict.shown.message}"))
 
 
 def essence(evidence: Evidence, message: str = "") -> str:
@@ -196,7 +196,7 @@ def _fit(head: str, when: str = "", rest: str = "") -> str:
     if len(head) <= MOST:
         return head + when + (short or _words(rest, room - len(when)))
     whole = _clause(head, MOST)  # of which little says nothing
-    return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole
+    return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole or cut(head, MOST)
 
 
 def _words(text: str, room: int) -> str:

@@ -308,6 +308,13 @@ def test_titles_fit_on_a_line() -> None:
     assert title.endswith(" is not ...")  # a word, and none that begins something
 
 
+def test_a_pass_with_a_long_name_has_a_title() -> None:
+    verdict = Verdict(OracleName.SEQUENTIAL, Outcome.FAIL, "make_" * 30, evidence=Evidence("not-equal", "other"))
+    title = title_of(case_of(Argsort, "FuseOps"), verdict)
+    assert title.startswith("make_make_")
+    assert len(title) <= MOST
+
+
 def test_a_message_is_cut_where_a_clause_ends() -> None:
     said = "Number of arguments and parameters mismatch: Function lv has type R.Callable((R.Tensor((1,)),), R.Any)"
     title = title_of(case_of(Argsort, "FuseOps"), crash_of(f"{said} and accepts 1 parameters"))
