@@ -155,7 +155,7 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
             if not name or (contract is not None and refusal_of(result.error, contract.refusals) is not None):
                 return None, None
             if contract is not None and Trait.LEGALIZES in contract.traits:
-                # It took every call before the judged pass had made others: that has made one which has no meaning.
+                # A call that the judged pass has made has no meaning, or its lowering is wrong: `of_operators` asks.
                 return None, None
             # Nobody can do anything with some modules, though the checker accepts them.
             spoiled = (name for name, each in seen if any(_same(found, result.error) for found, _ in rebuilt(each)))
