@@ -18,13 +18,7 @@ from fuzzer.repro.checks.locality import NOT_LOCAL, build_locality
 from fuzzer.repro.checks.numeric import build_numeric
 from fuzzer.repro.checks.postcondition import build_postcondition
 from fuzzer.repro.checks.roundtrip import build_roundtrip
-from fuzzer.repro.checks.runs import (
-    build_crash,
-    build_determinism,
-    build_idempotence,
-    build_mutation,
-    build_sequential,
-)
+from fuzzer.repro.checks.runs import build_crash, build_determinism, build_idempotence, build_mutation, build_sequential
 from fuzzer.repro.checks.well_formed import build_well_formed
 from fuzzer.repro.short.around import environment, locality
 from fuzzer.repro.short.numeric import numeric

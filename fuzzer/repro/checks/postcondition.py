@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tvm
 
@@ -21,9 +21,6 @@ from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plan import plan_of
 from relaxkit.passes.plugins import active
-
-if TYPE_CHECKING:
-    pass
 
 _ROOT = Path(__file__).resolve().parents[3]
 _NEVER = "relaxkit.passes.contract"  # its classes are mentioned in annotations, and in rows that no script has

@@ -7,11 +7,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 
-from fuzzer.repro.checks.check import (
-    ALONE,
-    Check,
-    FailingCase,
-)
+from fuzzer.repro.checks.check import ALONE, Check, FailingCase
 from fuzzer.repro.pieces.frame import attempted, complaint, equal, error_seen, first_line, run_passes
 from oracles.core.subject import REPEATS
 from oracles.users_pass import LATER_EDIT

@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from relaxkit.interpreter.kernels import declared
-from relaxkit.interpreter.registry import (
-    Precision,
-    Raised,
-    Request,
-    Unsupported,
-    is_float,
-    numpy_dtype,
-    semantics,
-)
+from relaxkit.interpreter.registry import Precision, Raised, Request, Unsupported, is_float, numpy_dtype, semantics
 from relaxkit.runtime.values import ShapeValue
 
 POISON = 0xA5

@@ -12,14 +12,7 @@ import numpy as np
 
 from relaxkit.interpreter.operands import finished
 from relaxkit.interpreter.operators.tensor.index import inside
-from relaxkit.interpreter.registry import (
-    Array,
-    Request,
-    Undefined,
-    Unsupported,
-    is_float,
-    semantics,
-)
+from relaxkit.interpreter.registry import Array, Request, Undefined, Unsupported, is_float, semantics
 
 _REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add,
