@@ -1,6 +1,4 @@
-"""Slow tests take turns, the default run keeps its time, what is made quicker for it stays what it was, and a run in the
-background is as one in a terminal.
-"""
+"""Slow tests take turns; the default run keeps its time, is what it was before, and is the same in the background."""
 
 from __future__ import annotations
 
