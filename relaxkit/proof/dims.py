@@ -32,8 +32,8 @@ class DimTable:
 
     def number(self, expression: Any) -> Term:
         """Return the term of an integer expression over variables of this table."""
-        if isinstance(expression, int):
-            return self._terms.make("number", expression)
+        if isinstance(expression, int | tirx.IntImm) and str(getattr(expression, "ty", "int64")) == "int64":
+            return self._terms.make("number", int(expression))
         (divisions,) = nodes(expression, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
         if not all(getattr(each.b, "value", 0) for each in divisions):
             raise Open("a divisor that may be zero")
