@@ -9,9 +9,12 @@ constant changed, what is returned is dropped, a statement is removed, two argum
 copy of the tree that all processes of its tests import, and the tests that run the function are tried, those first that
 run little else, until one fails (killed) or none is left (survived).
 
-Which tests run a function is read from ``--map``, which a run of the tests writes (`mutations_map.py`); what no test
-runs survives at once.  Imports alone would not tell: nearly every test imports nearly every module.  Of the tests of a
-function so many are taken as take ``--seconds``; each file of tests keeps at least its most particular one.
+Which tests run a function is read from ``--map``, which a run of the tests writes (`mutations_map.py`).  Imports alone
+would not tell: nearly every test imports nearly every module.  Of a function that the map has not, since it is newer
+than the map or no test runs it, the tests are tried that run its file, or else its room.  Of the tests of a function so
+many are taken as take ``--seconds``; each file of tests keeps at least its most particular one.
+
+Tests run in forks of one process that has loaded TVM and pytest, and nothing of this program.
 
 ``--done`` appends one line a mutation, and skips those that have one.  ``--tests all`` tries the default tests, and
 then the slow ones on what survives: the table has the mutations that only slow tests catch.
@@ -24,9 +27,7 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,39 @@ FLIPS: dict[type[ast.cmpop], str] = {
 MEMORY = 8 << 30
 _PATIENCE = 4
 """Mutated code may be slower, and other work may go on: tests have so many times what they took."""
+SERVER = f"""
+import json, os, resource, signal, sys, time
+import attrs, execnet, ml_dtypes, msgspec, numpy, psutil, pytest, rich.console, tomlkit, tvm, tvm.relax, tvm.script
+
+def run(asked):
+    os.setsid()
+    for number, name in enumerate(("/dev/null", asked["out"], asked["out"])):
+        os.dup2(os.open(name, os.O_RDWR | os.O_APPEND), number)
+    resource.setrlimit(resource.RLIMIT_DATA, ({MEMORY}, {MEMORY}))
+    os.environ.update(asked["environment"])
+    code = 3
+    try:
+        code = pytest.main(asked["arguments"])
+        sys.stdout.flush()
+    finally:
+        os._exit(code)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    child = os.fork()
+    if not child:
+        run(asked)
+    until = time.monotonic() + asked["seconds"]
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < until:
+        time.sleep(0.02)
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    if not ended[0]:
+        os.waitpid(child, 0)
+    print(json.dumps(os.waitstatus_to_exitcode(ended[1]) if ended[0] else None), flush=True)
+"""
 
 
 @dataclass(frozen=True)
@@ -206,9 +240,18 @@ def read_map(files: Iterable[Path]) -> dict[str, list[Known]]:
     for test, (seconds, ran) in tests.items():
         for function in ran:
             found[function].append(Known(test, seconds, len(ran)))
+        # Files and rooms, for functions that no line names.
+        for wider in {function.partition(end)[0] for function in ran for end in ":/"}:
+            found[wider].append(Known(test, seconds, len(ran)))
     for known in found.values():
         known.sort(key=lambda each: (each.ran, each.seconds))
     return found
+
+
+def running(known: dict[str, list[Known]], mutation: Mutation) -> list[Known]:
+    """List the tests that run the function; or its file, or its room, where the map does not have it."""
+    keys = (f"{mutation.file}:{mutation.function}", mutation.file, mutation.file.partition("/")[0])
+    return next((known[key] for key in keys if key in known), [])
 
 
 def chosen(known: list[Known], seconds: float, listed: frozenset[str]) -> list[Known]:
@@ -240,10 +283,15 @@ class Tree:
         self.environment["RELAXFUZZ_CACHE"] = str(self.cache)
         compiled = [sys.executable, "-m", "compileall", "-q", *ROOMS, "tests"]
         subprocess.run(compiled, cwd=self.root, check=False, stdout=subprocess.DEVNULL)
+        self._server = subprocess.Popen(
+            [sys.executable, "-B", "-c", SERVER], cwd=self.root, env=self.environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
 
     def tests(self, expression: str) -> frozenset[str]:
         """List the tests that a marker expression names."""
-        asked = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-m", expression, "-n", "0"]
+        # Not -B: pytest keeps the tests as it has rewritten them, and need not do so for each mutation.
+        asked = [sys.executable, "-m", "pytest", "--collect-only", "-m", expression, "-n", "0"]
         said = subprocess.run(asked, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False)
         return frozenset(line for line in said.stdout.splitlines() if "::" in line)
 
@@ -272,29 +320,30 @@ class Tree:
 
     def _run(self, tests: list[Known], environment: dict[str, str]) -> str | None:
         limit = 60 + _PATIENCE * sum(each.seconds for each in tests)
-        command = [sys.executable, "-B", "-m", "pytest", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "", "--tb=no"]
-        command += [f"--timeout={limit:.0f}", "-rfE", "--no-header", *(each.test for each in tests)]
-        with subprocess.Popen(
-            command, cwd=self.root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
-        ) as process:  # fmt: skip
-            try:
-                said, _ = process.communicate(timeout=limit)
-            except subprocess.TimeoutExpired:
-                said = "FAILED no end in time\n"
-            finally:
-                _end_group(process.pid)
-        if process.returncode == 0:
+        options = ["-x", "-n", "0", "-p", "no:cacheprovider", "-m", "", "--tb=no", "-rfE", "--no-header"]
+        out = self.temporary.parent / "out"
+        out.write_bytes(b"")
+        asked = {
+            "arguments": [*options, f"--timeout={limit:.0f}", *(each.test for each in tests)],
+            "environment": environment,
+            "out": str(out),
+            "seconds": limit,
+        }
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.write(json.dumps(asked) + "\n")
+        self._server.stdin.flush()
+        code = json.loads(self._server.stdout.readline())
+        if code == 0:
             return None
-        failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", said, re.MULTILINE)
-        return failed[0] if failed else f"pytest ended with {process.returncode}"
+        failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", out.read_text(errors="replace"), re.MULTILINE)
+        return failed[0] if failed else "no end in time" if code is None else f"pytest ended with {code}"
 
-
-def _end_group(pid: int) -> None:
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    def end(self) -> None:
+        """End the process whose forks run tests."""
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(30)
 
 
 def main() -> int:
@@ -338,12 +387,10 @@ def main() -> int:
         expressions = {"default": "not slow", "slow": "slow"}
         tiers = tuple(expressions) if options.tests == "all" else (options.tests,)
         listed = {tier: tree.tests(expressions[tier]) for tier in tiers}
-        for each in drawn:
-            if each.name in seen:
-                continue
+        for each in (each for each in drawn if each.name not in seen):
             row: dict[str, object] = {"name": each.name, **asdict(each), "tests": 0, "tier": "", "killer": None}
             for tier in tiers:
-                tests = chosen(known.get(f"{each.file}:{each.function}", []), options.seconds, listed[tier])
+                tests = chosen(running(known, each), options.seconds, listed[tier])
                 row["tests"] = len(tests)
                 if tests and (killer := tree.killer(each, tests)):
                     row["tier"], row["killer"] = tier, killer
@@ -353,6 +400,7 @@ def main() -> int:
             if options.done is not None:
                 with options.done.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
+        tree.end()
     print(json.dumps(rows) if options.json else table(rows))
     return 0
 

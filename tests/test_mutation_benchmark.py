@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,3 +87,42 @@ def test_particular_tests_come_first_and_each_file_has_one(mutations: Any, tmp_p
         (4.0, ["a.py::narrow", "b.py::only"]),
     ):
         assert [each.test for each in mutations.chosen(known, seconds, listed)] == expected
+
+
+def test_where_the_map_has_no_function_its_file_and_then_its_room_are_tried(mutations: Any, tmp_path: Path) -> None:
+    rows = [("a.py::f", ["oracles/x.py:f"]), ("a.py::g", ["oracles/x.py:g"]), ("b.py::h", ["oracles/y.py:h"])]
+    lines = [json.dumps({"test": test, "seconds": 1.0, "ran": ran}) for test, ran in rows]
+    (tmp_path / "map").write_text("\n".join(lines))
+    known = mutations.read_map([tmp_path / "map"])
+    for file, function, expected in (
+        ("oracles/x.py", "f", ["a.py::f"]),
+        ("oracles/x.py", "new", ["a.py::f", "a.py::g"]),
+        ("oracles/new.py", "f", ["a.py::f", "a.py::g", "b.py::h"]),
+        ("reports/new.py", "f", []),
+    ):
+        mutation = mutations.Mutation(file, function, 1, "and/or", 0, 1, "x")
+        assert [each.test for each in mutations.running(known, mutation)] == expected
+
+
+def test_a_mutation_is_killed_by_the_test_that_fails_with_it_and_leaves_nothing(mutations: Any, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "oracles").mkdir(parents=True)
+    (source / "oracles/__init__.py").touch()  # or the installed one would be found
+    (source / "oracles/x.py").write_text("def least(a, b):\n    return a if a < b else b\n")
+    (source / "test_x.py").write_text(
+        "from oracles.x import least\n\n\ndef test_alike():\n    assert least(2, 2) == 2\n\n\n"
+        "def test_other():\n    assert least(2, 3) == 2\n"
+    )
+    (source / "pytest.ini").write_text("[pytest]\naddopts = -q\nmarkers = slow\n")
+    for command in (["git", "init", "-q"], ["git", "add", "-A"]):
+        subprocess.run(command, cwd=source, check=True)
+    tree = mutations.Tree(source, tmp_path)
+    listed = tree.tests("not slow")
+    assert sorted(listed) == ["test_x.py::test_alike", "test_x.py::test_other"]
+    known = [mutations.Known(test, 0.1, 1) for test in sorted(listed)]
+    (flipped,) = [each for each in mutations.draw(source, 9, 1) if each.kind == "comparison flipped"]
+    assert tree.killer(flipped, known[:1]) is None
+    assert tree.killer(flipped, known) == "test_x.py::test_other"
+    assert (tree.root / "oracles/x.py").read_text() == (source / "oracles/x.py").read_text()
+    assert tree.killer(dataclasses.replace(flipped, new="a <= b"), known) is None
+    tree.end()
