@@ -31,6 +31,10 @@ sys.path.append(str(Path(__file__).resolve().parent))
 
 from warm_scripts import WarmScripts
 
+# Hundreds of processes load the same code: the first one of them compiles it, whatever the environment says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
@@ -83,6 +87,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("turns of slow tests")
     group.addoption("--turn", metavar="DAY/N", help="run the tests whose turn it is on this day, each once in N days")
     group.addoption("--begin-within", type=float, metavar="SECONDS", help="skip what would begin later")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One process more than cores: a third of the time tests wait, for limits, for ends and for other processes."""
+    return (yield) + 1
 
 
 @pytest.hookimpl(wrapper=True)
