@@ -32,7 +32,7 @@ def shown_alone(case: Case, verdict: Verdict, module: Any) -> WrongCall | None:
         return None
     found = undocumented(Subject(module, case.passes, input_seed=case.input_seed))
     if found is None or found.evidence.message != verdict.evidence.message:
-        raise ValueError("no call is seen to give another result than documented")
+        raise ValueError("no call is seen to give a different result than documented")
     return found
 
 

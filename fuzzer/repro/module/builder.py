@@ -44,7 +44,7 @@ def building(module: Any) -> str:
     except Exception as error:
         raise Unsayable(f"{type(error).__name__}: {error}") from error
     if not tvm_ffi.structural_equal(built, module):
-        raise Unsayable("another module is built")
+        raise Unsayable("a different module is built")
     return text
 
 
@@ -355,7 +355,7 @@ def _constant(constant: Any) -> str:
     if isinstance(value, tvm.DataType):
         return f"tvm.ir.GenericConst(tvm.DataType({_quoted(value)}), relax.{type(constant.ty).__name__}())"
     if not isinstance(value, tvm.runtime.Tensor) or str(value.dtype) == "bfloat16":
-        raise Unsayable("a constant that is no plain tensor")
+        raise Unsayable("a constant that is not a plain tensor")
     array = value.numpy()
     if array.size > _LARGEST_CONSTANT or not isinstance(constant.ty, relax.TensorType):
         raise Unsayable("a large constant")

@@ -67,7 +67,7 @@ def numeric(scene: Scene) -> Iterator[Showing]:
     if kind == KIND:
         gradient, later, _, arguments = accused_gradient(original, candidate, scene.failure.evidence)
         if later or not all(isinstance(item, np.ndarray) for item in arguments):
-            raise Unsayable("differences by arguments that are no tensors, or behind another calling convention")
+            raise Unsayable("differences for arguments that are not tensors, or after another calling convention")
         for definitions, _, after in builds:
             yield from _differences(
                 scene, gradient, Entry(gradient.function, None, tuple(arguments)), definitions, after
@@ -198,13 +198,13 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     """Show the call alone that is lowered to something else than is documented, and what it should give."""
     found = shown_alone(scene.failure.case, scene.failure.verdict, scene.failure.module)
     if found is None:
-        raise Unsayable("no call is seen to give another result than documented")
+        raise Unsayable("no call is seen to give a different result than documented")
     if found.what == UNINITIALIZED:
         raise Unsayable("the result depends on what was in memory before")
     path = scene.failure.evidence.details.numbers[0]
     leaf = leaf_of(found.expectation.value, path)
     if not isinstance(leaf, np.ndarray):
-        raise Unsayable("what is documented is no tensor")
+        raise Unsayable("what is documented is not a tensor")
     (name,) = public_functions(found.call.module)
     entry = Entry(name, None, tuple(found.call.arguments))
     helper = _runner(found.call.module, entry, 'relax.build(module, "llvm")', read(leaf, path))
