@@ -190,8 +190,8 @@ def read_fields(
         try:
             values[fields[key].name] = msgspec.convert(value, fields[key].type)
         except msgspec.ValidationError as error:
-            complaint = _description(fields[key].type) or f"is invalid: {error}"
-            raise file.error((*at, key), complaint.format(value=value)) from error
+            told = _description(fields[key].type).format(value=value)
+            raise file.error((*at, key), told or f"is invalid: {error}") from error
     return values
 
 

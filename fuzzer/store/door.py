@@ -49,6 +49,8 @@ MOST_TEXT = 512 << 20
 """Bytes of all texts of one table; a finding takes some 100 kB, and many are held at once."""
 MOST_PASSES = 2_000
 """Passes of one campaign."""
+MOST_FINDINGS = 5_000
+"""Findings of one campaign; two and a half hours found some 640, and each takes a millisecond to read."""
 _SECONDS, _BYTES_A_SECOND = 6.0, 10 << 20
 """So much time is given to any database, and for so many bytes of it one second more."""
 _STEPS = 10_000
@@ -279,6 +281,8 @@ class _Inspection:
         for table, column in (("tallies", "culprit"), ("judged", "name")):
             if self._db.execute(f"SELECT count(DISTINCT {column}) FROM {table}").fetchone()[0] > MOST_PASSES:
                 raise self._error(f"table '{table}' has more than {MOST_PASSES} passes")
+        if (many := self._db.execute("SELECT count(*) FROM findings").fetchone()[0]) > MOST_FINDINGS:
+            raise self._error(f"table 'findings' has {many} findings, at most {MOST_FINDINGS}")
         if self._db.execute(_CHANGED_MORE).fetchone():
             raise self._error("table 'changed' has more of a pass than table 'judged'")
         facts = dict(self._db.execute("SELECT key, value FROM meta"))

@@ -63,6 +63,7 @@ def test_parses(tmp_path: Path) -> None:
         ('"0.28.0" = "pass"', '"0.28.0" = "skip"', "'expected.0.28.0' must be"),
         ('name = "Normalize"', "", "'passes' must be a list of tables"),
         ('expected = "fail"', "", "'replica' is invalid"),
+        ('expected = "fail"', 'expected = "{0}{x}"', "'replica' is invalid: Invalid enum value '{0}{x}'"),
         ("[expected]", "[expected", "case.toml:8: not TOML"),
     ],
 )

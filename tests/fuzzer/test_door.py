@@ -164,6 +164,11 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
         Store.open(campaign)
     monkeypatch.setattr(door, "MOST_PASSES", 0)
     monkeypatch.setattr(door, "MOST_ROWS", 99)
+    with monkeypatch.context() as patch:
+        patch.setattr(door, "MOST_PASSES", 9)
+        patch.setattr(door, "MOST_FINDINGS", 0)
+        with pytest.raises(StoreError, match="table 'findings' has 1 findings, at most 0"):
+            Store.open(campaign)
     with pytest.raises(StoreError, match=r"table 'tallies' has more than 0 passes"):
         Store.open(campaign)
     monkeypatch.setattr(door, "MOST_PASSES", 5)
