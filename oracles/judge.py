@@ -71,7 +71,9 @@ def judge(
     except Exception as error:
         verdicts.append(_invalid(OracleName.CRASH, error, subject))
     if subject.facts is not None:
-        _protect(subject, verdicts)
+        seen = any(each.oracle is OracleName.MUTATION and each.outcome is Outcome.FAIL for each in verdicts)
+        if seen or subject.facts.modified():
+            subject.original_facts.restore()  # the next subject on the same module gets a fresh copy
     return verdicts
 
 
@@ -114,14 +116,6 @@ def _unsuitable(subject: Subject) -> str:
         if (unmet := precondition(facts.module)) is not None:
             return unmet
     return ""
-
-
-def _protect(subject: Subject, verdicts: list[Verdict]) -> None:
-    """Give the next subject on the same module a fresh copy when this one's passes modified it."""
-    seen = any(each.oracle is OracleName.MUTATION and each.outcome is Outcome.FAIL for each in verdicts)
-    facts = subject.facts
-    if seen or (facts is not None and facts.modified()):
-        subject.original_facts.restore()
 
 
 def _guarded(

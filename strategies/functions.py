@@ -167,7 +167,8 @@ def _first_parameters(scope: Scope, plan: FunctionPlan) -> None:
     """Add what a function has from the start; more parameters come as steps ask for them."""
     whole = not (plan.private and scope.forbids(Feature.UNUSED_PARAMETERS))  # what takes a field may not come
     if plan.tuple_only or (whole and scope.has(Feature.TUPLES) and scope.index(4) == 3):
-        _tuple_parameter(scope)
+        value = scope.see(shapes.tuple_parameter(scope, 1 + scope.index(3)))
+        scope.item(value, 0)
         scope.closed = plan.tuple_only
         if plan.tuple_only:
             return
@@ -184,13 +185,6 @@ def _first_parameters(scope: Scope, plan: FunctionPlan) -> None:
         unused.parameter(scope)
     if plan.weighted:
         weights.weight(scope)
-
-
-def _tuple_parameter(scope: Scope) -> Value:
-    """Draw a parameter that is a tuple of one to three tensors of static shapes."""
-    value = scope.see(shapes.tuple_parameter(scope, 1 + scope.index(3)))
-    scope.item(value, 0)
-    return value
 
 
 _PARAMETERS = (

@@ -318,9 +318,7 @@ def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
     return {name: rows[full] for name, full in found.items()}
 
 
-@functools.cache
-def _families() -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(row.family for row in OPERATORS))
+_FAMILIES = tuple(dict.fromkeys(row.family for row in OPERATORS))
 
 
 def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -328,9 +326,8 @@ def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
     A case has all, or half of the families: a swarm of operators, too.
     """
-    families = _families()
     whole = not top.index(2)
-    chosen = {family for family in families if whole or not top.index(2)}
+    chosen = {family for family in _FAMILIES if whole or not top.index(2)}
     able = [row if row.feature is None or row.feature in top.features else None for row in OPERATORS]
     runnable = tuple(row if row and _runs(row) else None for row in able)
     rows = tuple(row if row and row.family in chosen else None for row in runnable)

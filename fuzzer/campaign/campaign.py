@@ -165,7 +165,7 @@ class Campaign:
             if (finding := self._next_triage(shards_left)) is not None:
                 self._running[self._executor.triage(self._job(finding))] = "triage"
                 continue
-            task = self._next_shard(shards) if shards_left else None
+            task = (self._rest.pop() if self._rest else next(shards, None)) if shards_left else None
             if task is not None:
                 self._running[self._executor.shard(task)] = "shard"
                 continue
@@ -174,10 +174,6 @@ class Campaign:
             if finding is None:
                 return
             self._running[self._executor.triage(self._job(finding))] = "triage"
-
-    def _next_shard(self, shards: Iterator[ShardTask]) -> ShardTask | None:
-        """Give the shard to run now; ``None`` when none is left."""
-        return self._rest.pop() if self._rest else next(shards, None)
 
     def _turn(self, shard: int, finding_id: str) -> tuple[bool, int, str, int, str]:
         """When a finding is looked into: new, perhaps known, known, likely on the list; of each the gravest first."""

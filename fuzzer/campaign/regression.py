@@ -234,14 +234,11 @@ def _judge_findings(
         else:
             yield replace(each, state=EarlierState.UNDECIDED, note="not under test in this campaign")
 
-    def replay_here(earlier: Earlier) -> Replayed:
-        return replay(earlier, new_worker)
-
     def new_worker() -> IsolatedWorker:
         log = store.directory / LOG_NAME
         return IsolatedWorker(time_limit=config.case_timeout, memory_limit=config.memory_limit, log=log)
 
-    yield from replay_all(here, replay_here, version, config.workers, is_over)
+    yield from replay_all(here, lambda earlier: replay(earlier, new_worker), version, config.workers, is_over)
 
 
 def _judge_collections(config: Config, names: set[str], version: str, is_over: Callable[[], bool]) -> Iterator[Earlier]:
@@ -320,19 +317,15 @@ def replay(earlier: Earlier, new_worker: Callable[[], IsolatedWorker]) -> Replay
 
 
 def _replay_case(earlier: Earlier, case: Case, new_worker: Callable[[], IsolatedWorker]) -> Replayed:
+    own = OracleName(earlier.oracle)
+    oracles = tuple(dict.fromkeys((own, earlier.at_work or own)))  # of a death those up to where the process died
     with new_worker() as worker:
         try:
-            answer = worker.call(answered, (judge_request, (case, _oracles(earlier))))
+            answer = worker.call(answered, (judge_request, (case, oracles)))
         except ChildError as error:
             last = (str(error).strip().splitlines() or ["?"])[-1]
             return EarlierState.UNDECIDED, f"the case cannot be run on this release: {last[:200]}"
     return _compare(earlier, [death_verdict(answer, case.name)] if isinstance(answer, Died) else answer)
-
-
-def _oracles(earlier: Earlier) -> tuple[OracleName, ...]:
-    """List the oracles that must run for it to show again: of a death those up to where the process died."""
-    own = OracleName(earlier.oracle)
-    return tuple(dict.fromkeys((own, earlier.at_work or own)))
 
 
 def _compare(earlier: Earlier, verdicts: list[Verdict]) -> Replayed:

@@ -102,26 +102,17 @@ class WorkerPool:
             self._all.append(worker)
         return worker
 
-    def take(self) -> IsolatedWorker:
-        """An idle worker, or a new one."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self.new()
-
-    def give(self, worker: IsolatedWorker) -> None:
-        """Take a worker back."""
-        with self._lock:
-            self._idle.append(worker)
-
     def run_shard(self, task: ShardTask, cut: threading.Event) -> ShardResult:
         """Run a shard in one of them, and say what of its time no step took."""
-        worker = self.take()
+        with self._lock:
+            idle = self._idle.pop() if self._idle else None
+        worker = idle or self.new()
         began = time.monotonic()
         try:
             result = run_isolated(worker, task, cut)
         finally:
-            self.give(worker)
+            with self._lock:
+                self._idle.append(worker)
         result.spent[OTHER, ""] = max(0.0, time.monotonic() - began - sum(result.spent.values()))
         return result
 

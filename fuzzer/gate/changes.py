@@ -40,11 +40,11 @@ class Changes:
         return [ruling for ruling in self.rulings if ruling.status is not RulingStatus.OK]
 
 
-def compare_with(now: MeasuredCampaign, before: MeasuredCampaign, settings: Comparing | None = None) -> Changes:
+def compare_with(now: MeasuredCampaign, before: MeasuredCampaign) -> Changes:
     """Compare a campaign with a baseline; nothing is excused, since no policy says what is known."""
     if set(now.info.passes) != set(before.info.passes):
         raise UsageError("the campaign and the baseline tested different passes: there is nothing to compare")
-    chosen = settings or Comparing()
+    chosen = Comparing()
     mine, theirs = {name for each in now.seen for name in (each.id, each.former)}, {each.id for each in before.seen}
     return Changes(
         rulings=[each for each in compare(now, before, lambda _: False, chosen) if each.subject != SUMMARY],

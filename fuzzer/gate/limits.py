@@ -8,7 +8,7 @@ they are compared as they stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -41,8 +41,13 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
     shares = (_share(rule, measured, cell, row) for row in _SHARES)
     rulings += [ruling for ruling in shares if ruling is not None]
     if rule.limit.max_unproved_share is not None:
-        ways = measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Agreement))
-        rulings.append(_unproved(rule, dict(ways)))
+        ways = dict(measured.reasons(rule.subject, Outcome.PASS, frozenset(each.value for each in Agreement)))
+        total = sum(ways.values())
+        count = total - ways.get(Agreement.PROVED.value, 0)
+        # Without an agreement nothing was proved: that is no evidence.
+        rulings.append(
+            _at_most(rule, Requirement.UNPROVED, count, total, "of agreements not proved", RulingStatus.SHORT)
+        )
     if rule.limit.min_trigger_rate is not None:
         rulings.append(_trigger(rule, *measured.trigger(rule.subject), confidence))
     if rule.limit.min_changed is not None:
@@ -155,13 +160,6 @@ def _share(rule: Rule, measured: MeasuredCampaign, cell: Cell, of: _Share) -> Ru
     return _at_most(
         rule, of.requirement, of.part(cell) - moot, of.whole(cell) - moot, of.called, RulingStatus.OK, mostly
     )
-
-
-def _unproved(rule: Rule, ways: Mapping[str, int]) -> Ruling:
-    total = sum(ways.values())
-    count = total - ways.get(Agreement.PROVED.value, 0)
-    # Without an agreement nothing was proved: that is no evidence.
-    return _at_most(rule, Requirement.UNPROVED, count, total, "of agreements not proved", RulingStatus.SHORT)
 
 
 def _at_most(

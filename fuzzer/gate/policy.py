@@ -216,7 +216,9 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
     file = read_toml(path, quote=True)  # the user names it
     top = read_record(file, (), file.table, _PolicyFile, "of a policy")
     known_file = _beside(file, "known", top.known) if isinstance(top.known, str) else None
-    named = [*_campaign_rule(file), *_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]
+    named = [*_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]
+    if top.campaign is not None:
+        named.append(Rule(None, None, read_record(file, ("campaign",), top.campaign, Limit, header="campaign")))
     return Policy(
         rules=tuple(rule for rule in named if EVERY not in (rule.oracle, rule.culprit)),
         known=known_in(file) if known_file is None else load_known(known_file),
@@ -235,12 +237,6 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
 
 def _table(file: TomlFile, key: str) -> Any:
     return file.table.get(key, {})
-
-
-def _campaign_rule(file: TomlFile) -> Iterator[Rule]:
-    if "campaign" in file.table:
-        limit = read_record(file, ("campaign",), _table(file, "campaign"), Limit, header="campaign")
-        yield Rule(None, None, limit)
 
 
 def _oracle_rules(file: TomlFile) -> Iterator[Rule]:

@@ -62,13 +62,10 @@ def compare(
     judged = sorted(((each.table.p_value(), each) for each in every), key=lambda pair: (pair[0], pair[1].subject.name))
     rulings = [_ruling(each, p_value, level, settings) for p_value, each in judged]
     deciding = sum(each.table.least_p_value() <= level for each in every)
-    return [*_lost(now, before, wanted), _summary(len(every), deciding, level, settings), *rulings]
-
-
-def _summary(comparisons: int, deciding: int, level: float, settings: Comparing) -> Ruling:
     detail = f"{counted(deciding, 'comparison')} could have shown a change (p below {_power(level)})"
-    numbers = {"comparisons": comparisons, "deciding": deciding, "level": level, "false_alarms": settings.false_alarms}
-    return Ruling(RulingStatus.OK, Requirement.REGRESSION, SUMMARY, detail, numbers, own=False)
+    numbers = {"comparisons": len(every), "deciding": deciding, "level": level, "false_alarms": settings.false_alarms}
+    summary = Ruling(RulingStatus.OK, Requirement.REGRESSION, SUMMARY, detail, numbers, own=False)
+    return [*_lost(now, before, wanted), summary, *rulings]
 
 
 def _rates(

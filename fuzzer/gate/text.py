@@ -94,7 +94,8 @@ def explain(result: GateResult) -> list[str]:
     order = list(RulingStatus)
     silent = 0
     for ruling in sorted(result.rulings, key=lambda each: order.index(each.status)):
-        if _says_nothing(ruling):
+        least, level = ruling.numbers.get("least_p"), ruling.numbers.get("level")
+        if least is not None and level is not None and least > level:  # not significant, whatever had come out
             silent += 1
             continue
         lines.append(ruling.line)
@@ -105,12 +106,6 @@ def explain(result: GateResult) -> list[str]:
     if silent:
         lines.append(f"{counted(silent, 'comparison')} with the baseline could not be significant: --json lists them")
     return [*lines, verdict_line(result)]
-
-
-def _says_nothing(ruling: Ruling) -> bool:
-    """Say whether it compares what is too seldom to be significant, whatever had come out."""
-    least, level = ruling.numbers.get("least_p"), ruling.numbers.get("level")
-    return least is not None and level is not None and least > level
 
 
 def _number(value: float | int | None) -> str:

@@ -138,25 +138,20 @@ def _lazy_transform(arguments: dict[str, Any], _convention: Convention) -> Adapt
 def _bind_params(_arguments: dict[str, Any], convention: Convention) -> Adapter:
     name, binding = binding_of(convention.expression)
     function = public_functions(convention.before).get(name)
-    if function is None:  # a private function: nobody calls it from outside
-        return BindParams(name, frozenset())
-    bound = {index for index, param in enumerate(function.params) if param.name in binding}
-    return BindParams(name, frozenset(bound))
+    params = () if function is None else function.params  # a private function is not called from outside
+    return BindParams(name, frozenset(index for index, param in enumerate(params) if param.name in binding))
 
 
 def _retyped(_arguments: dict[str, Any], convention: Convention) -> Adapter:
     before, after = public_functions(convention.before), public_functions(convention.after)
-    if any(_has_unknown_weights(function) for function in after.values()):
-        # VMShapeLower, which every execution needs, dies of them (SIGSEGV); the retyping pass is not to blame.
-        raise NoAdapter("no execution of weights of unknown shape")
+    for function in after.values():
+        first = num_input_of(function)
+        weights = [] if first is None else function.params[first:]
+        if any(isinstance(param.ty, relax.TensorType) and param.ty.shape is None for param in weights):
+            # VMShapeLower, which every execution needs, dies of them (SIGSEGV); the retyping pass is not to blame.
+            raise NoAdapter("no execution of weights of unknown shape")
     wanted = {name: tuple(dtypes_of(param.ty) for param in function.params) for name, function in after.items()}
     return CastParams(wanted, {name: dtypes_of(function.body.ty) for name, function in before.items()})
-
-
-def _has_unknown_weights(function: relax.Function) -> bool:
-    first = num_input_of(function)
-    weights = [] if first is None else function.params[first:]
-    return any(isinstance(param.ty, relax.TensorType) and param.ty.shape is None for param in weights)
 
 
 _Maker = Callable[[dict[str, Any], Convention], "Adapter | None"]

@@ -154,9 +154,9 @@ class LazyTransformParams(Adapter):
 
     def prepare(self) -> None:
         """Register the two global functions."""
-        _register(self.get_item, _mailbox.get)
+        tvm_ffi.register_global_func(self.get_item, _mailbox.get, override=True)
         if self.set_item is not None:
-            _register(self.set_item, _mailbox.put)
+            tvm_ffi.register_global_func(self.set_item, _mailbox.put, override=True)
 
     def adapt(self, frame: CallFrame, runner: Runner) -> CallFrame:
         """Take the weights from the arguments of a transform function."""
@@ -190,7 +190,3 @@ def token_of(ty: tvm.ir.Type) -> bool:
     if isinstance(ty, tvm.ir.PrimType) and "int" in str(ty.dtype):
         return False
     raise TypeError(f"no argument of type {ty} is at hand")
-
-
-def _register(name: str, function: Callable[..., Any]) -> None:
-    tvm_ffi.register_global_func(name, function, override=True)

@@ -12,12 +12,13 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (gives NumPy the names bfloat16 and float8_*; a dependency of TVM itself)
 import numpy as np
 import tvm
-from tvm import relax, tirx
+from tvm import relax
 
 from oracles.measure.input_variations import MAX_DIM, Variation, generator, hard_values, hardened, varied_dim
 from relaxkit.ir.dims import DimEnvironment, UndefinedScalar, UnknownScalar
 from relaxkit.ir.domain import BOOLEANS, FLOATS, ORDINARY, Given, domain_of
-from relaxkit.ir.types import dims_in, dims_of
+from relaxkit.ir.functions import attributes
+from relaxkit.ir.types import dims_in, dims_of, static_dims
 
 MAX_ELEMENTS = 1 << 22
 NOTHING = Given()
@@ -61,7 +62,8 @@ class _Materializer:
         self.random = generator(seed, name, variation)
         self.ordinary = ORDINARY.get(seed, ())
         self.dims = DimEnvironment(self._draw_dim)
-        self.bounds = _upper_bounds(function)
+        bounds = attributes(function).get("tir_var_upper_bound", {})
+        self.bounds = {str(name): int(value) for name, value in bounds.items()}
         self.numbers = {str(param.name) for param in function.params if isinstance(param.ty, tvm.ir.PrimType)}
         self.casts: dict[Any, Any] = {}
 
@@ -72,7 +74,7 @@ class _Materializer:
                 self.dims.unify(dim, have)
         for param in params:
             self._bind(param.ty, param)
-        if not all(_is_static(param.ty) for param in params):  # else no cast has anything to say
+        if any(static_dims(param.ty) is None for param in params):  # else no cast has anything to say
             self.casts = self._resolve_casts(params)
         return [self.fixed[param] if param in self.fixed else self._argument(param) for param in params]
 
@@ -188,17 +190,6 @@ def draw_array(
         return np.asarray(steps).astype(np.dtype(dtype))
     except TypeError as error:
         raise Unmaterializable("parameter of unsupported dtype") from error
-
-
-def _upper_bounds(function: relax.Function) -> dict[str, int]:
-    attribute = function.attrs.get("tir_var_upper_bound") if function.attrs is not None else None
-    return {str(name): int(value) for name, value in attribute.items()} if attribute is not None else {}
-
-
-def _is_static(ty: tvm.ir.Type) -> bool:
-    """Say whether a type is of a tensor whose dims are numbers."""
-    values = dims_of(ty) if isinstance(ty, relax.TensorType) else None
-    return values is not None and all(isinstance(dim, tirx.IntImm) for dim in values)
 
 
 def bindings_of(body: relax.Expr) -> Iterator[Any]:

@@ -148,11 +148,6 @@ def _modified_by_pipeline(subject: Subject) -> str:
     return modified_input(subject) if subject.is_pipeline else ""
 
 
-def _unmet_again(subject: Subject) -> str:
-    reason = unmet(subject.contract, subject.output.module)
-    return reason and f"second run: {reason}"
-
-
 def _made_of_passes(subject: Subject) -> bool:
     return subject.is_pipeline or subject.contract.composed
 
@@ -194,7 +189,12 @@ _SEQUENTIAL = Relation(
 _SAFE = "a well-formed module from a second run on a well-formed module"
 _IDEMPOTENCE = Relation(
     OracleName.IDEMPOTENCE,
-    (when("pipelines promise no idempotence", _made_of_passes), no_output, ill_formed_output, _unmet_again),
+    (
+        when("pipelines promise no idempotence", _made_of_passes),
+        no_output,
+        ill_formed_output,
+        lambda subject: (reason := unmet(subject.contract, subject.output.module)) and f"second run: {reason}",
+    ),
     _on_its_own_output,
     {
         Disagreement.RAISED: EvidenceTemplate("{error}", "a safe second run", "an error", (_refused_again,)),

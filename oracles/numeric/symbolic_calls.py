@@ -43,7 +43,9 @@ class AdaptedCall:
         function = self._functions[name]
         for adapter in self._adapters:
             if isinstance(adapter, CastParams):
-                _check_dtypes(adapter, function)
+                wanted = adapter.dtypes.get(symbol_of(function), ())
+                if wanted != tuple(dtypes_of(param.ty) for param in function.params):
+                    raise Open("parameters of other dtypes")
         frame = CallFrame(symbol_of(function), tuple(arguments), num_input_of(function), as_it_is)
         return self._called(program, frame, 0)
 
@@ -175,9 +177,3 @@ def _number(program: SymbolicProgram, value: Value) -> int:
     if node.head != "number" or not isinstance(node.label, int):
         raise Open("an index of a callback that is computed")
     return node.label
-
-
-def _check_dtypes(adapter: CastParams, function: Any) -> None:
-    wanted = adapter.dtypes.get(symbol_of(function), ())
-    if wanted != tuple(dtypes_of(param.ty) for param in function.params):
-        raise Open("parameters of other dtypes")

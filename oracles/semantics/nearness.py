@@ -62,7 +62,10 @@ def expectation(module: tvm.IRModule, name: str, arguments: Sequence[Any]) -> Ex
     try:
         value = plain.call(name, arguments)
         arrays = arrays_in([*arguments, value])
-        unit = _unit(arrays)
+        # One rounding of the narrowest float dtype; those of one byte are no measure for others.
+        names = [array.dtype.name for array in arrays if array.dtype.name in EPSILON]
+        narrowest = max(names, key=lambda name: EPSILON[name], default="float32")
+        unit = Unit(EPSILON[narrowest], smallest_subnormal(narrowest))
         exact = Interpreter(module, Precision.FLOAT64)
         truth = exact.call(name, arguments)
         mover = Perturber(np.random.default_rng(0), unit.relative, unit.floor)
@@ -132,10 +135,3 @@ def _granted(
         allowed = factor * (spread + floor) + terms * relative * size + np.abs(value.astype("float64") - truth)
     finite = kinds == 0
     return np.where(decided, np.where(finite & np.isfinite(allowed), allowed, 0.0), UNDECIDED)
-
-
-def _unit(arrays: list[np.ndarray[Any, Any]]) -> Unit:
-    """One rounding of the narrowest float dtype; those of one byte are no measure for others."""
-    names = [array.dtype.name for array in arrays if array.dtype.name in EPSILON]
-    narrowest = max(names, key=lambda name: EPSILON[name], default="float32")
-    return Unit(EPSILON[narrowest], smallest_subnormal(narrowest))

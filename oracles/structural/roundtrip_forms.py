@@ -66,7 +66,7 @@ def loss_in_script(module: tvm.IRModule, name: str) -> Loss | None:
         parsed = tvm.script.from_source(text, check_well_formed=False)
     except Exception as error:
         _unwind()
-        return "not-parsed", parser_message(error)
+        return "not-parsed", str(error).split("\n --> ", 1)[0].removeprefix("error: ").strip()  # but for the place
     if _difference(unit, parsed, name) is None:
         return None
     normal = relax.transform.Normalize()
@@ -126,11 +126,6 @@ def _refined(left: tvm.IRModule, right: tvm.IRModule) -> bool:
         return bool(ours.is_base_of(theirs) or (of_call and theirs.is_base_of(ours)))
     except Exception:  # kernels have types that TVM does not relate
         return False
-
-
-def parser_message(error: Exception) -> str:
-    """Return a parser's message without the place in the text that it points at."""
-    return str(error).split("\n --> ", 1)[0].removeprefix("error: ").strip()
 
 
 def unit_of(module: tvm.IRModule, name: str) -> tvm.IRModule:
@@ -195,7 +190,8 @@ def mismatch(left: tvm.IRModule, right: tvm.IRModule) -> str:
         return "another object"
     ours, field, missing = _follow(left, found[0])
     theirs, _, _ = _follow(right, found[1])
-    owner = next((item for item in reversed(ours[:-1]) if not _container(item)), ours[0])
+    held = (item for item in reversed(ours[:-1]) if not isinstance(item, dict | tvm_ffi.Array | tvm_ffi.Map))
+    owner = next(held, ours[0])
     calls = [item for item in ours if isinstance(item, relax.Call) and isinstance(item.op, tvm.ir.Op)]
     where = f"{type(owner).__name__}.{field}"
     if calls and not isinstance(owner, relax.Call | tvm.ir.Type):
@@ -226,10 +222,6 @@ def _follow(root: tvm.Object, path: tvm_ffi.access_path.AccessPath) -> tuple[lis
         else:
             trail.append(trail[-1][step.key])
     return trail, field, False
-
-
-def _container(item: object) -> bool:
-    return isinstance(item, dict | tvm_ffi.Array | tvm_ffi.Map)
 
 
 def _kind(item: object) -> str:

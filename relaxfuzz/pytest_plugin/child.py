@@ -357,7 +357,8 @@ def run_hypothesis(
     deadline = None if seconds is None else time.monotonic() + seconds
     rounds = 0
     while True:
-        with _prepared(test, each, deadline, _seed_of(seed, rounds), rounds, shrink):
+        varied = seed if seed is None or rounds == 0 else random.Random(f"{seed} {rounds}").getrandbits(63)
+        with _prepared(test, each, deadline, varied, rounds, shrink):
             try:
                 run()
             except OutOfTime:
@@ -365,12 +366,6 @@ def run_hypothesis(
         rounds += 1
         if deadline is None or time.monotonic() > deadline:
             return
-
-
-def _seed_of(seed: int | None, rounds: int) -> int | None:
-    if seed is None or rounds == 0:
-        return seed
-    return random.Random(f"{seed} {rounds}").getrandbits(63)
 
 
 @contextlib.contextmanager

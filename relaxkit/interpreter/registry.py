@@ -12,7 +12,9 @@ from typing import Any
 
 import ml_dtypes  # noqa: F401  (gives NumPy the names bfloat16 and float8_*; a dependency of TVM itself)
 import numpy as np
-from tvm import relax, tirx
+from tvm import relax
+
+from relaxkit.ir.types import static_dims
 
 Array = np.ndarray[Any, Any]
 
@@ -201,8 +203,4 @@ def has_static_shapes(call: relax.Call) -> bool:
     """
     operands = [each.ty for each in call.args if isinstance(each.ty, relax.TensorType)]
     result = [call.ty] if isinstance(getattr(call.ty, "shape", None), relax.ShapeExpr) else []
-    return all(_in_numbers(each) for each in (*operands, *result))
-
-
-def _in_numbers(ty: relax.Type) -> bool:
-    return isinstance(ty.shape, relax.ShapeExpr) and all(isinstance(dim, tirx.IntImm) for dim in ty.shape.values)
+    return all(static_dims(each) is not None for each in (*operands, *result))

@@ -5,14 +5,16 @@ Everything here sees Relax functions in the order of their names, unless it says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tvm
 from tvm import relax
 
 if TYPE_CHECKING:
     from tvm.ir import BaseFunc, GlobalVar
+
+T = TypeVar("T")
 
 
 def relax_functions(module: tvm.IRModule) -> Iterator[tuple[str, relax.Function]]:
@@ -99,21 +101,25 @@ def called_names(module: tvm.IRModule) -> set[str]:
     return {name for _, function in relax_functions(module) for name in mentioned_names(function)}
 
 
+def closed(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> set[T]:
+    """Return some things with all that follows from them, step by step."""
+    found: set[T] = set()
+    waiting = list(start)
+    while waiting:
+        if (each := waiting.pop()) not in found:
+            found.add(each)
+            waiting += following(each)
+    return found
+
+
 def reached_functions(module: tvm.IRModule, entries: Iterable[str]) -> set[str]:
     """Return the names of the functions that those named in ``entries`` reach, themselves included.
 
     Kernels call nothing here: a kernel that calls another through its ``GlobalVar`` is not followed.
     """
-    functions = functions_by_name(module)
-    reached: set[str] = set()
-    waiting = [name for name in entries if name in functions]
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            if isinstance(functions.get(name), relax.Function):
-                waiting += mentioned_names(functions[name])
-    return reached
+    known, relaxed = functions_by_name(module), dict(relax_functions(module))
+    entered = (name for name in entries if name in known)
+    return closed(entered, lambda name: mentioned_names(relaxed[name]) if name in relaxed else ())
 
 
 def private_call_depth(module: tvm.IRModule) -> int:

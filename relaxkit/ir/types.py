@@ -115,6 +115,13 @@ def dims_of(ty: relax.Type) -> list[relax.Expr] | None:
     return list(shape.values) if known else None
 
 
+def static_dims(ty: relax.Type) -> list[int] | None:
+    """Return the dims of a tensor type of static shape; ``None`` for every other type."""
+    dims = dims_of(ty) if isinstance(ty, relax.TensorType) else None
+    known = dims is not None and all(isinstance(dim, tvm.tirx.IntImm) for dim in dims)
+    return [int(dim) for dim in dims or ()] if known else None
+
+
 def dims_in(ty: relax.Type) -> list[relax.Expr]:
     """Return the dims that the shapes inside of a type spell out."""
     return [dim for leaf in flat(ty) for dim in dims_of(leaf) or ()]

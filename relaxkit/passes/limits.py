@@ -18,7 +18,7 @@ from relaxkit.compat.tables import newest
 from relaxkit.ir.functions import called_names, has_attribute, relax_functions
 from relaxkit.ir.walk import expressions, expressions_in, operator_has, operator_of
 from relaxkit.passes.arguments import arguments_of, binding_of, leaves_operator
-from relaxkit.passes.contract import Abi, Contract, NumericCheck, NumericLimit, Refusal, Trait
+from relaxkit.passes.contract import Abi, NumericCheck, NumericLimit, Refusal, Trait
 from relaxkit.passes.pass_ref import Step
 
 
@@ -95,12 +95,8 @@ def _found(pattern: str, failure: RaisedError) -> re.Match[str] | None:
 def _limits(steps: Sequence[Step]) -> Iterator[tuple[NumericLimit, int]]:
     yield from ((limit, 0) for limit in OF_EVERY_PASS)
     for index, step in enumerate(steps):
-        yield from ((limit, index) for limit in limits_of(step.contract))
-
-
-def limits_of(contract: Contract) -> tuple[NumericLimit, ...]:
-    """Return the limits of a contract: those in its row, and those of its calling convention."""
-    return (*contract.limits, *(OF_RETYPED if contract.abi is Abi.RETYPE_PARAMS else ()))
+        of_convention = OF_RETYPED if step.contract.abi is Abi.RETYPE_PARAMS else ()
+        yield from ((limit, index) for limit in (*step.contract.limits, *of_convention))
 
 
 def of_other_mode(situation: Situation, training: bool) -> bool:

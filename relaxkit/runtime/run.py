@@ -93,11 +93,7 @@ class Program:
     def instrument(self, observer: Callable[..., Any] | None) -> None:
         """Have ``observer(function, symbol, before, result, *arguments)`` called around every kernel; ``None`` ends."""
         self.observers[:] = [observer] if observer is not None else []
-        self.machine.set_instrument(observer if observer is not None else _ignore)
-
-
-def _ignore(*_: Any) -> None:
-    return None
+        self.machine.set_instrument(observer if observer is not None else lambda *_: None)
 
 
 class Session:

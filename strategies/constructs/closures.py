@@ -80,13 +80,9 @@ def _made_of(scope: Scope, callee: CalleeSignature) -> Value:
     ty = scope.builder.normalize(relax.Call(callee.var, arguments)).ty
     closure = scope.emit(op.make_closure(callee.var, relax.Tuple(held)), hint="closure")
     scope.values.remove(closure)  # of type R.Any: nothing else can be done with it
-    effect = callee.impure or _wants_effect(scope)
+    # ``invoke_closure`` counts as impure whatever the closure does.
+    allowed = scope.has(Feature.IMPURE_CALLS) and not scope.in_dataflow and not scope.frame.pure_only
+    effect = callee.impure or (allowed and scope.index(3) == 2)
     scope.frame.impure = scope.frame.impure or effect
     invoke = op.invoke_closure if effect else op.invoke_pure_closure
     return called(scope, callee, scope.emit(invoke(closure.expr, relax.Tuple(given), ty_args=ty)))
-
-
-def _wants_effect(scope: Scope) -> bool:
-    """Say whether to use ``invoke_closure``, which counts as impure whatever the closure does."""
-    allowed = scope.has(Feature.IMPURE_CALLS) and not scope.in_dataflow and not scope.frame.pure_only
-    return allowed and scope.index(3) == 2

@@ -11,7 +11,15 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst
 
 from relaxkit.ir.edits import dead_bindings
-from relaxkit.ir.functions import attributes, has_attribute, is_composite, is_public, mentioned_names, relax_items
+from relaxkit.ir.functions import (
+    attributes,
+    closed,
+    has_attribute,
+    is_composite,
+    is_public,
+    mentioned_names,
+    relax_items,
+)
 from relaxkit.ir.lowered import ALLOCATIONS
 from relaxkit.ir.walk import expressions, operator_of
 from strategies.constructs.composites import EXTERNAL
@@ -178,7 +186,7 @@ def _kernel(name: str, function: Any, found: set[Feature]) -> None:
 
 def _call_graph(calls: Mapping[str, set[str]], private: set[str], found: set[Feature]) -> None:
     """Find recursion, and the longest chain of private functions below a public one (a cycle counts once)."""
-    reached = {name: _reached(name, calls) for name in calls}
+    reached = {name: closed(calls[name], calls.__getitem__) for name in calls}
     if any(name in reached[name] for name in calls):
         found.add(Feature.RECURSION)
 
@@ -189,14 +197,3 @@ def _call_graph(calls: Mapping[str, set[str]], private: set[str], found: set[Fea
 
     if any(depth(name) >= DEEP for name in calls if name not in private):
         found.add(Feature.DEEP_CALLS)
-
-
-def _reached(name: str, calls: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    todo = list(calls[name])
-    while todo:
-        other = todo.pop()
-        if other not in found:
-            found.add(other)
-            todo.extend(calls[other])
-    return found

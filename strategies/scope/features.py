@@ -13,6 +13,7 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.ir import PrimType
 
+from relaxkit.ir.functions import closed
 from strategies.scope.bounds import LOW_PRECISION
 from strategies.scope.choices import Draw, pocket
 from strategies.scope.dims import LARGE
@@ -165,14 +166,7 @@ def without(features: Iterable[Feature], gone: Iterable[Feature]) -> frozenset[F
 
 def closure(features: Iterable[Feature]) -> frozenset[Feature]:
     """Return the features with all that they require."""
-    found: set[Feature] = set()
-    todo = list(features)
-    while todo:
-        feature = todo.pop()
-        if feature not in found:
-            found.add(feature)
-            todo.extend(REQUIRES.get(feature, ()))
-    return frozenset(found)
+    return frozenset(closed(features, lambda feature: REQUIRES.get(feature, ())))
 
 
 TYPE_FEATURES = frozenset(

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.repro.module.format import wrapped
-from relaxkit.ir.functions import mentioned_functions
+from relaxkit.ir.functions import closed, mentioned_functions
 
 _HEAD = '''\
 def given_module():
@@ -63,8 +63,8 @@ class _Writer:
         for key, items in module.global_infos.items():
             infos[str(key)] = [self._device(item) for item in items]
         functions = list(module.functions.items())
-        # Callees first: the variable of a function has its type only once it is built.
-        order = sorted(functions, key=lambda item: _reach(module, item[0]))
+        # Callees first, which reach fewer functions: the variable of a function has its type only once it is built.
+        order = sorted(functions, key=lambda item: len(_called(module, item[0]) | {item[0]}))
         for gv, function in order:
             self._name(gv, str(gv.name_hint), "_")
             if isinstance(function, relax.Function) and gv in _called(module, gv):
@@ -199,9 +199,7 @@ class _Writer:
             return f"relax.ExternFunc({_quoted(expr.global_symbol)})"
         if isinstance(expr, tvm.ir.StringImm):
             return f"tvm.ir.StringImm({_quoted(expr.value)})"
-        if isinstance(expr, tvm.ir.Call) and isinstance(
-            expr.op, tvm.ir.Op | tvm.ir.GlobalVar | relax.Var | relax.ExternFunc
-        ):
+        if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, _CALLED):
             if isinstance(expr.ty, tvm.ir.PrimType) and str(getattr(expr.op, "name", "")).startswith("tirx."):
                 raise Unsayable("a scalar intrinsic")
             types = [self.type(item) for item in expr.ty_args]
@@ -332,22 +330,14 @@ def _missing(expr: Any) -> bool:
     return expr.ty is None or (hasattr(expr.ty, "IsMissing") and expr.ty.IsMissing()) or type(expr.ty) is tvm.ir.Type
 
 
-def _reach(module: Any, gv: Any) -> int:
-    """Count the functions that a function reaches: callees come before callers by it, where nothing is recursive."""
-    return len(_called(module, gv) | {gv})
-
-
 def _called(module: Any, gv: Any) -> set[Any]:
     """Functions that a function reaches: itself only when it calls itself."""
-    seen: set[Any] = set()
-    waiting = [gv]
-    while waiting:
-        function = module.functions.get(waiting.pop())
-        if isinstance(function, relax.Function):
-            fresh = [item for item in mentioned_functions(function) if item not in seen]
-            seen.update(fresh)
-            waiting += fresh
-    return seen
+
+    def mentioned(var: Any) -> list[Any]:
+        function = module.functions.get(var)
+        return mentioned_functions(function) if isinstance(function, relax.Function) else []
+
+    return closed(mentioned(gv), mentioned)
 
 
 def _constant(constant: Any) -> str:

@@ -82,7 +82,7 @@ class _Rewriter:
                 yield from self._kernel(node) if _kind(node) == "prim_func" else self._function(node)
             elif isinstance(node, ast.Call):
                 yield from self._call(node)
-            elif isinstance(node, ast.Attribute) and node.attr == "Any" and _is_relax(node.value):
+            elif _is_named(node, "R", "Any"):
                 yield self._replace(node, "R.Object")
 
     # -- functions ----------------------------------------------------------------------------------------------
@@ -94,8 +94,8 @@ class _Rewriter:
             if isinstance(node, ast.Attribute) and _is_named(node, "T", node.attr) and id(node) not in called:
                 yield self._replace(node, f'R.Prim("{node.attr}")')
         used: list[str] = []
-        for annotation in _annotations(function):
-            for node in _outermost(annotation, self.dims):
+        for annotation in (*(argument.annotation for argument in function.args.args), function.returns):
+            for node in _outermost(annotation, self.dims) if annotation is not None else ():
                 used += _words(self._source(node), self.dims)
                 if not isinstance(node, ast.Constant):
                     yield self._replace(node, f'"{self._source(node)}"')
@@ -189,12 +189,6 @@ def _leads(node: ast.stmt) -> bool:
     )
 
 
-def _annotations(function: ast.FunctionDef) -> Iterator[ast.expr]:
-    yield from (argument.annotation for argument in function.args.args if argument.annotation is not None)
-    if function.returns is not None:
-        yield function.returns
-
-
 def _outermost(node: ast.AST, names: set[str]) -> Iterator[ast.AST]:
     """Yield the outermost expressions over ``names`` in an annotation: a name, arithmetic, or quoted text."""
     if isinstance(node, (ast.Name, ast.BinOp, ast.UnaryOp)) or _text_of(node):
@@ -224,11 +218,7 @@ def _kind(function: ast.FunctionDef) -> str:
     return ""
 
 
-def _is_relax(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "R"
-
-
-def _is_named(node: ast.expr, root: str, name: str) -> bool:
+def _is_named(node: ast.AST, root: str, name: str) -> bool:
     return (
         isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name)
         and node.value.id == root

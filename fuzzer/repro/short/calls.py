@@ -110,16 +110,6 @@ def _lifted(adapter: Any, entry: Entry, called: str) -> str:
     return f'after = {called}(*args[:{number}], *vm["{name}"](args[{number}:]))'
 
 
-def _bundled(adapter: Any, entry: Entry, called: str) -> str:
-    number = _inputs(entry)
-    return f"after = {called}(*args[:{number}], args[{number}:])"
-
-
-def _got_lazily(adapter: Any, entry: Entry, called: str) -> str:
-    number = entry.num_input or 0
-    return f"after = {called}(*args[:{number}], lambda index, name: args[{number} + index])"
-
-
 def _set_lazily(adapter: Any, entry: Entry, called: str) -> str:
     number = len(entry.arguments) if entry.num_input is None else entry.num_input
     arity = adapter.arity.get(entry.symbol)
@@ -135,8 +125,10 @@ def _bound(adapter: Any, entry: Entry, called: str) -> str:
 
 _CONVENTIONS: dict[type, Callable[[Any, Entry, str], str]] = {
     LiftTransformParams: _lifted,
-    BundleModelParams: _bundled,
-    LazyGetInput: _got_lazily,
+    BundleModelParams: lambda _, entry, called: "after = {0}(*args[:{1}], args[{1}:])".format(called, _inputs(entry)),
+    LazyGetInput: lambda _, entry, called: (
+        f"after = {called}(*args[:{entry.num_input or 0}], lambda index, name: args[{entry.num_input or 0} + index])"
+    ),
     LazySetOutput: _set_lazily,
     BindParams: _bound,
 }

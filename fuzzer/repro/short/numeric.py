@@ -114,13 +114,11 @@ def _builds(scene: Scene) -> list[tuple[str, str, str]]:
     plain, bare = f'relax.build(module, "llvm"{mode})', f'relax.build(module, "llvm", relax_pipeline=None{mode})'
     minimal, build = _MINIMAL.format(mode=mode), "build(module)"
     ways = [("", plain, plain), ("", plain, bare), (minimal, build, build), (minimal, build, bare)]
-    lowered = bool(scene.judged) and _is_lowered(scene)
-    return [way for way in ways if lowered == (way[2] == bare)] if scene.judged else [ways[0], ways[2]]
-
-
-def _is_lowered(scene: Scene) -> bool:
+    if not scene.judged:
+        return [ways[0], ways[2]]
     contract = contract_for(scene.judged[-1])
-    return contract.composed and contract.gives is Stage.LOWERED
+    lowered = contract.composed and contract.gives is Stage.LOWERED
+    return [way for way in ways if lowered == (way[2] == bare)]
 
 
 def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> Iterator[Showing]:

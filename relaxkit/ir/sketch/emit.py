@@ -108,7 +108,8 @@ class _SketchEmitter:
             new = relax.Var(self._name(param, "x"), self.retype.type(param.ty, self._resolve))
             self.env[param] = new
             params.append(new)
-        if any(_shaped_by(param.ty, params) for param in params):
+        tensors = [leaf for param in params for leaf in flat(param.ty) if isinstance(leaf, relax.TensorType)]
+        if any(leaf.shape.same_as(param) for leaf in tensors if leaf.shape is not None for param in params):
             raise Invalid("a parameter's shape is another parameter")  # TVMScript has no way to write it
         outer, self.scope = self.scope, [*self.scope, *params] if local else params
         try:
@@ -169,7 +170,7 @@ class _SketchEmitter:
             return relax.MatchCast(var, value, cast)
         value, before = self._value(binding.value)
         keep = self._kept(before, value.ty)
-        if not keep and _negative(value.ty):
+        if not keep and any(isinstance(dim, tvm.tirx.IntImm) and int(dim) < 0 for dim in dims_in(value.ty)):
             raise Invalid("a negative dim")  # as of a window that is wider than what it slides over
         var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
         self.env[old] = var
@@ -179,7 +180,7 @@ class _SketchEmitter:
         """Return the new value and the type that the old one had."""
         if isinstance(value, Branch):
             condition = self.expr(value.condition)
-            if not _is_bool(condition.ty):
+            if not isinstance(condition.ty, relax.TensorType | tvm.ir.PrimType) or str(condition.ty.dtype) != "bool":
                 raise Invalid("a condition that is not a bool")  # the checker does not look
             then, otherwise = self._body(value.then), self._body(value.otherwise)
             new = relax.If(condition, then, otherwise)
@@ -290,21 +291,6 @@ def _bindings(blocks: Any) -> int:
 def _excluded(value: Any, ty: relax.Type) -> bool:
     """Say whether the type of a value has nothing in common with another."""
     return _typed(value) and relax.analysis.type_base_check(value.ty, ty) == relax.analysis.BaseCheckResult.FAIL_L0
-
-
-def _shaped_by(ty: relax.Type, params: list[Any]) -> bool:
-    """Say whether a tensor in a type has a shape that is one of the parameters."""
-    tensors = [leaf for leaf in flat(ty) if isinstance(leaf, relax.TensorType) and leaf.shape is not None]
-    return any(any(map(leaf.shape.same_as, params)) for leaf in tensors)
-
-
-def _negative(ty: relax.Type) -> bool:
-    """Say whether a type has a dim below zero; inference does not look."""
-    return any(isinstance(dim, tvm.tirx.IntImm) and int(dim) < 0 for dim in dims_in(ty))
-
-
-def _is_bool(ty: relax.Type) -> bool:
-    return isinstance(ty, relax.TensorType | tvm.ir.PrimType) and str(ty.dtype) == "bool"
 
 
 def _typed(expr: relax.Expr) -> bool:

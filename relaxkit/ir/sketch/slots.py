@@ -16,6 +16,7 @@ from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.emit import same_type
 from relaxkit.ir.sketch.params import add_param, can_add
 from relaxkit.ir.sketch.sketch import Binding, Branch, Func, Sketch, SketchBlock, SketchBody
+from relaxkit.ir.types import static_dims
 
 _NO_VALUES: Mapping[Any, Any] = {}
 
@@ -134,7 +135,7 @@ def _stand_in(
 def constant(ty: relax.Type) -> Any:
     """Return a constant of type ``ty``, elements 1 (in the domain of nearly every operator), or ``None``."""
     if isinstance(ty, relax.TensorType):
-        shape = _static(ty.shape)
+        shape = static_dims(ty)
         if shape is None or ty.dtype is None or ty.vdevice is not None:
             return None
         return relax.const(np.ones(shape, str(ty.dtype)), str(ty.dtype))
@@ -146,14 +147,6 @@ def constant(ty: relax.Type) -> Any:
     if isinstance(ty, tvm.ir.PrimType) and str(ty) == "int64":
         return tvm.tirx.IntImm("int64", 1)
     return None
-
-
-def _static(shape: Any) -> tuple[int, ...] | None:
-    if not isinstance(shape, relax.ShapeExpr):
-        return None
-    if not all(isinstance(item, tvm.tirx.IntImm) for item in shape.values):
-        return None
-    return tuple(int(item) for item in shape.values)
 
 
 # Putting the blocks of another body in the place of a binding.

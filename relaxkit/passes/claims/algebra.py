@@ -14,8 +14,9 @@ from typing import Any
 from tvm import relax
 
 from relaxkit.ir.functions import has_attribute, relax_functions
+from relaxkit.ir.types import static_dims
 from relaxkit.ir.walk import is_constant, operator_of, places
-from relaxkit.passes.claims.common import argument, static_dims, used_variables
+from relaxkit.passes.claims.common import argument, used_variables
 from relaxkit.passes.contract import nothing_left
 
 

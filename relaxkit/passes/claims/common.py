@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import tvm_ffi
-from tvm import relax, tirx
+from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, functions_by_symbol, is_public, relax_functions
 from relaxkit.ir.walk import name_of, operands_of, operator_of, operators_called, places, sequences
@@ -137,14 +137,6 @@ def placed(module: Any) -> Iterator[tuple[str, Any]]:
     """Yield the bindings of a module's Relax functions, each with the name of its function."""
     for name, function in relax_functions(module):
         yield from ((name, place) for place in places(function))
-
-
-def static_dims(ty: Any) -> list[int] | None:
-    """Return the dims of a type of tensors of static shape; ``None`` for every other type."""
-    dims = getattr(getattr(ty, "shape", None), "values", None)
-    if dims is None or not all(isinstance(dim, tirx.IntImm) for dim in dims):
-        return None
-    return [int(dim) for dim in dims]
 
 
 @claimed("other functions stay", "its documentation of func_name")

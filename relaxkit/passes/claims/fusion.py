@@ -10,6 +10,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
+from relaxkit.ir.lowered import buffers_of
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import argument, placed, variables_read
 from relaxkit.passes.claims.grouping import KERNEL_CALLS, is_group, new_groups
@@ -234,9 +235,9 @@ def shapes_not_specialized(ran: Any) -> str:
         types = [operand.ty for operand in call.args[1].fields]
         result = call.ty_args[0]
         types += list(result.fields) if isinstance(result, relax.TupleType) else [result]
-        for ty, buffer in zip(types, _buffers_of(kernel), strict=False):
+        for ty, buffer in zip(types, buffers_of(kernel), strict=False):
             shape = getattr(getattr(ty, "shape", None), "values", None)
-            if shape is None or buffer is None:
+            if shape is None or not hasattr(buffer, "shape"):
                 continue
             wanted, found = [str(dim) for dim in shape], [str(dim) for dim in buffer.shape]
             if wanted != found and all(isinstance(dim, tirx.IntImm) for dim in shape):
@@ -245,10 +246,3 @@ def shapes_not_specialized(ran: Any) -> str:
                     f"calls {call.args[0].name_hint} of dims ({', '.join(found)}) with ({', '.join(wanted)}) in {name}"
                 )
     return ""
-
-
-def _buffers_of(kernel: Any) -> list[Any]:
-    mapped = getattr(kernel, "buffer_map", None)
-    if mapped is not None:
-        return [mapped.get(param) for param in kernel.params]
-    return [param if hasattr(param, "shape") else None for param in kernel.params]

@@ -13,9 +13,9 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
-from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.types import parts_of_type, static_dims
 from relaxkit.ir.walk import callee_name, functions_inside, operands_of, operator_of, places, sequences
-from relaxkit.passes.claims.common import measured_otherwise, operators_left_over, placed, relax_pairs, static_dims
+from relaxkit.passes.claims.common import measured_otherwise, operators_left_over, placed, relax_pairs
 from relaxkit.passes.claims.kills import killed_too_early, killed_without_register
 from relaxkit.passes.claims.rewrite import legalizable_left
 from relaxkit.passes.claims.shape_heap import heap_misused, symbolic_shapes_left
@@ -43,6 +43,7 @@ BUILTINS = (
 
 
 _WITH_DIMS = "relax.vm.call_tir_dyn"
+_ALLOC = "relax.builtin.alloc_tensor"
 """Operator by which CallTIRRewrite has a kernel called that is given dims, until TVM 0.25."""
 
 
@@ -106,7 +107,8 @@ def _callees_of(function: Any) -> Counter[str]:
 def outputs_not_allocated(ran: Any) -> str:
     """Find outputs of calls in destination-passing style for which no tensor of their shape and dtype is allocated."""
     for name, old, new in relax_pairs(ran):
-        wanted, given = sorted(_output_types(old)), sorted(_allocated_types(new))
+        allocating = (place.value.args for place in places(new) if operator_of(place.value) == _ALLOC)
+        wanted, given = sorted(_output_types(old)), sorted(f"{args[0]} {args[1].value}" for args in allocating)
         if wanted != given:
             return f"other tensors are allocated than outputs\nallocates {given} for {wanted} in {name}"
     return ""
@@ -115,7 +117,7 @@ def outputs_not_allocated(ran: Any) -> str:
 def _output_types(function: Any) -> Iterator[str]:
     for place in places(function):
         value, name = place.value, operator_of(place.value)
-        if name == "relax.builtin.alloc_tensor":
+        if name == _ALLOC:
             yield f"{value.args[0]} {value.args[1].value}"
         elif name in DESTINATION_PASSING:
             tensors = [part for part in parts_of_type(value.ty_args[0]) if isinstance(part, relax.TensorType)]
@@ -123,13 +125,6 @@ def _output_types(function: Any) -> Iterator[str]:
             for index, tensor in enumerate(tensors):
                 if index >= len(reused) or reused[index] < 0:
                     yield f"{tensor.shape} {tensor.dtype}"
-
-
-def _allocated_types(function: Any) -> Iterator[str]:
-    for place in places(function):
-        value = place.value
-        if operator_of(value) == "relax.builtin.alloc_tensor":
-            yield f"{value.args[0]} {value.args[1].value}"
 
 
 def reshapes_left(ran: Any, branches: bool) -> str:

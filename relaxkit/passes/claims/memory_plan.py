@@ -16,7 +16,7 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from relaxkit.ir.functions import functions_by_name, has_attribute, relax_functions
+from relaxkit.ir.functions import closed, functions_by_name, has_attribute, relax_functions
 from relaxkit.ir.lowered import KILLING
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.common import relax_pairs, variables_read
@@ -342,10 +342,4 @@ def _escaped(function: Any, kernels: frozenset[str]) -> set[Any]:
             escaped.update(relax.analysis.free_vars(value))
         escaped.update(used for used in read if used in home and not home[used].same_as(place.block))
     escaped.update(variables_read(function.body.body))
-    waiting = list(escaped)
-    while waiting:
-        for source in sources.get(waiting.pop(), ()):
-            if source not in escaped:
-                escaped.add(source)
-                waiting.append(source)
-    return escaped
+    return closed(escaped, lambda var: sources.get(var, ()))

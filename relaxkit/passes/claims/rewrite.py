@@ -14,9 +14,9 @@ from tvm.ir import Op
 
 from relaxkit.ir.functions import is_public, relax_functions
 from relaxkit.ir.operator_facts import HOOKS
-from relaxkit.ir.types import dims_of, flat
+from relaxkit.ir.types import dims_of, flat, static_dims
 from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
-from relaxkit.passes.claims.common import argument, functions_changed, placed, static_dims
+from relaxkit.passes.claims.common import argument, functions_changed, placed
 from relaxkit.passes.contract import Harm, claimed, nothing_left
 
 

@@ -201,7 +201,8 @@ def expected(function: Any) -> tuple[Expected, ...] | None:
     if not available():
         return None
     found = tuple([_expected(param.ty) for param in function.params])
-    if not found or any(each is None for each in found) or _has_other_ways_out(function):
+    other_ways_out = any(nodes(function.body, (tirx.AssertStmt, tirx.Return)))  # which ``MakePackedAPI`` rewrites
+    if not found or any(each is None for each in found) or other_ways_out:
         return None
     return tuple([each for each in found if each is not None])
 
@@ -222,11 +223,6 @@ def _word(name: str) -> int | None:
     if dtype.bits < 8 or dtype.lanes != 1:  # packed: TVM checks neither dtype nor shape
         return None
     return checker.word(dtype.type_code, dtype.bits, dtype.lanes)
-
-
-def _has_other_ways_out(function: Any) -> bool:
-    """Say whether a body asserts or returns something, which ``MakePackedAPI`` rewrites."""
-    return any(nodes(function.body, (tirx.AssertStmt, tirx.Return)))
 
 
 def library(module: tvm.IRModule, target: Any) -> Any:
