@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import tomlkit
 
 from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_case, tvm_version
@@ -236,25 +237,25 @@ def _code(script: str) -> str:
 
 
 def _case_toml(new: KnownCase, version: str, outcome: Outcome, isolated: bool, evidence: Evidence | None = None) -> str:
-    lines = [
-        f"title = {_quoted(new.title)}",
-        f"explanation = {_quoted(new.explanation)}",
-        f"oracle = {_quoted(str(new.oracle))}",
-        f"upstream = {_quoted(new.upstream)}",
-    ]
-    if new.culprit:
-        lines.append(f"culprit = {_quoted(new.culprit)}")
-    if new.input_seed:
-        lines.append(f"input_seed = {new.input_seed}")
-    if isolated:
-        lines.append("isolated = true")
-    if evidence is not None and outcome is Outcome.FAIL:
-        lines.append(f"pattern = {_quoted(_pattern(evidence))}")
-        lines += [f"subject = {_quoted(evidence.details.subject)}"] if evidence.details.subject else []
-    for ref in new.passes:
-        lines += ["", "[[passes]]", f"name = {_quoted(ref.name)}", f"expression = {_quoted(ref.expression)}"]
-    lines += ["", "[expected]", f"{_quoted(version)} = {_quoted(str(outcome))}"]
-    return "\n".join(lines) + "\n"
+    shown = evidence if outcome is Outcome.FAIL else None
+    optional = {
+        "culprit": new.culprit,
+        "input_seed": new.input_seed,
+        "isolated": isolated,
+        "pattern": "" if shown is None else _pattern(shown),
+        "subject": "" if shown is None else shown.details.subject,
+    }
+    return tomlkit.dumps(
+        {
+            "title": new.title,
+            "explanation": new.explanation,
+            "oracle": str(new.oracle),
+            "upstream": new.upstream,
+            **{key: value for key, value in optional.items() if value},
+            "passes": [{"name": ref.name, "expression": ref.expression} for ref in new.passes],
+            "expected": {version: str(outcome)},
+        }
+    )
 
 
 def _pattern(evidence: Evidence) -> str:
@@ -263,11 +264,6 @@ def _pattern(evidence: Evidence) -> str:
     words = re.split(r"[\"'].*?[\"']|\S*\d\S*", line)
     longest = max(words, key=len).strip()
     return re.escape(evidence.kind) + (".*" + re.escape(longest[:80].strip()) if len(longest) >= 8 else "")
-
-
-def _quoted(text: str) -> str:
-    # A JSON string is a TOML basic string, but for DEL, which JSON leaves bare.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def make_slug(pass_name: str, title: str) -> str:

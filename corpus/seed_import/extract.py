@@ -110,23 +110,14 @@ def _is_candidate(node: ast.ClassDef | ast.FunctionDef) -> bool:
 def _candidate(file: str, place: Definition) -> FoundScript:
     node = place.node
     if isinstance(node, ast.ClassDef):
-        shown: ast.stmt = ast.ClassDef(node.name, [], [], _module_body(node), _class_decorators(node))
+        mine = [each for each in node.decorator_list if last_name(each) == _MODULE_DECORATOR]
+        mine = mine or [ast.Attribute(ast.Name("I", ast.Load()), _MODULE_DECORATOR, ast.Load())]
+        described = len(node.body) > 1 and ast.get_docstring(node, clean=False) is not None
+        body = node.body[described:]  # the parser does not know docstrings
+        shown: ast.stmt = ast.ClassDef(node.name, [], [], body, mine)
         if hasattr(node, "type_params"):
             shown.type_params = []  # type: ignore[attr-defined]  # since Python 3.12
     else:
         shown = node
     source = ast.unparse(ast.fix_missing_locations(shown))
     return FoundScript(file, node.lineno, ".".join(place.names), source, tuple(Slice(place).statements()))
-
-
-def _class_decorators(node: ast.ClassDef) -> list[ast.expr]:
-    mine = [each for each in node.decorator_list if last_name(each) == _MODULE_DECORATOR]
-    return mine or [ast.Attribute(ast.Name("I", ast.Load()), _MODULE_DECORATOR, ast.Load())]
-
-
-def _module_body(node: ast.ClassDef) -> list[ast.stmt]:
-    """Return the class's body without its docstring, which the parser does not know."""
-    body = list(node.body)
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1:
-        body = body[1:]
-    return body

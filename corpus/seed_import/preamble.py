@@ -105,7 +105,9 @@ class Slice:
                     self._take(node, name, depth)
                 return
             if depth > 0 and name in self.place.parameters:
-                self._assign(name, self.place.parameters[name], depth)
+                value = self.place.parameters[name]
+                if _is_constant(value):
+                    self._keep(value, (depth, 0), f"{name} = {ast.unparse(value)}")
                 return
 
     def _take(self, node: ast.stmt, name: str, depth: int) -> None:
@@ -113,21 +115,17 @@ class Slice:
             for text in _imports(node, name):
                 self.taken[id(node), text] = ((-1, node.lineno), text)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and _is_constant(node.value):
-            self.taken[id(node), ""] = ((depth, node.lineno), ast.unparse(node))
-            for inner in _free_names(node.value):
-                self._need(inner)
+            self._keep(node.value, (depth, node.lineno), ast.unparse(node))
         elif isinstance(node, ast.FunctionDef) and (
             decorated(node, KERNEL_DECORATOR) or decorated(node, RELAX_DECORATOR)
         ):
-            self.taken[id(node), ""] = ((depth, node.lineno), ast.unparse(node))
-            for inner in _free_names(node):
-                self._need(inner)
+            self._keep(node, (depth, node.lineno), ast.unparse(node))
 
-    def _assign(self, name: str, value: ast.expr, depth: int) -> None:
-        if _is_constant(value):
-            self.taken[id(value), ""] = ((depth, 0), f"{name} = {ast.unparse(value)}")
-            for inner in _free_names(value):
-                self._need(inner)
+    def _keep(self, node: ast.AST, place: tuple[int, int], text: str) -> None:
+        """Take a text, and what it needs itself."""
+        self.taken[id(node), ""] = (place, text)
+        for inner in _free_names(node):
+            self._need(inner)
 
 
 def _imports(node: ast.Import | ast.ImportFrom, name: str) -> Iterator[str]:

@@ -218,7 +218,7 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
     known_file = _beside(file, "known", top.known) if isinstance(top.known, str) else None
     named = [*_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]
     if top.campaign is not None:
-        named.append(Rule(None, None, read_record(file, ("campaign",), top.campaign, Limit, header="campaign")))
+        named.insert(0, Rule(None, None, read_record(file, ("campaign",), top.campaign, Limit, header="campaign")))
     return Policy(
         rules=tuple(rule for rule in named if EVERY not in (rule.oracle, rule.culprit)),
         known=known_in(file) if known_file is None else load_known(known_file),

@@ -230,7 +230,10 @@ def run_body(_: object) -> Iterator[BodyResult]:
     assert _body is not None
     item = _body.item
     if item.config.getoption("capture", "no") == "fd":
-        _native_messages_to(_body.folder / STDERR)
+        # What TVM writes to the descriptor; with pytest's capture, Python's own ``sys.stderr`` is another.
+        descriptor = os.open(_body.folder / STDERR, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
     watch = _CheckRecorder(_body, dict(vars(item.module)) if getattr(item, "module", None) is not None else {})
     watched_by(watch)
     judged: list[JudgedModule] = []
@@ -292,13 +295,6 @@ def _asked_at(error: BaseException) -> list[str]:
     frames = traceback.extract_tb(error.__traceback__)
     asked = [frame for frame, called in itertools.pairwise(frames) if called.filename == check.__code__.co_filename]
     return [f"{Path(at.filename).name}:{at.lineno} in {at.name}: {at.line}" for at in asked[:1]]
-
-
-def _native_messages_to(path: Path) -> None:
-    """Send there what TVM writes to the descriptor; with pytest's capture, Python's own ``sys.stderr`` is another."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
 
 
 def _run(body: TestBody, watch: _CheckRecorder, run: Callable[[], Any]) -> None:

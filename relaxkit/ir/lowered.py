@@ -24,9 +24,11 @@ def stored_parameters(kernel: tirx.PrimFunc) -> frozenset[int] | None:
 
 
 def buffers_of(kernel: tirx.PrimFunc) -> list[Any]:
-    """Return the buffer of each parameter; a number has none, and no shape."""
+    """Return the buffer of each parameter, ``None`` for a number."""
     mapped = getattr(kernel, "buffer_map", None)  # until TVM 0.26; parameters are buffers themselves since
-    return [param if mapped is None else mapped.get(param) for param in kernel.params]
+    if mapped is not None:
+        return [mapped.get(param) for param in kernel.params]
+    return [param if hasattr(param, "shape") else None for param in kernel.params]
 
 
 def _only_computes(call: relax.Call) -> bool:

@@ -33,19 +33,15 @@ def cast(scope: Scope) -> Value | None:
     # that every run passes).
     unknown = [v for v in unknown if v.actual is not None or (v.is_parameter and not scope.branches)]
     if unknown and scope.index(4) < 3:
-        return cast_unknown(scope, unknown[-1 - scope.index(len(unknown))])
+        value = unknown[-1 - scope.index(len(unknown))]
+        dims = scope.frame.casts.get(value.expr) or value.actual or cast_dims(scope, value.rank)
+        scope.frame.casts[value.expr] = tuple(dims)
+        return learn(scope, value, dims)
     tuples = [v for v in scope.values if v.parts and isinstance(v.expr, relax.Var)]
     if tuples and scope.index(3) == 2:
         return cast_tuple(scope, scope.pick(tuples[::-1]))
     value = scope.tensor()
     return learn(scope, value, _renamed(scope, value.shape))
-
-
-def cast_unknown(scope: Scope, value: Value) -> Value:
-    """Cast a tensor of unknown shape to what it is, or shall be."""
-    dims = scope.frame.casts.get(value.expr) or value.actual or cast_dims(scope, value.rank)
-    scope.frame.casts[value.expr] = tuple(dims)
-    return learn(scope, value, dims)
 
 
 def learn(scope: Scope, value: Value, dims: tuple[Dim, ...]) -> Value:

@@ -91,13 +91,6 @@ def _one(like: Any, number: int) -> Any:
     return relax.const(number, str(like.ty.dtype))
 
 
-def _integers(scope: Scope, shape: list[int], dtype: str) -> Any:
-    """Draw a constant with the ends of a dtype's range, and numbers between."""
-    info = np.iinfo(dtype)
-    ends = np.array([info.max, info.min, info.max // 2 + 1, 1, 3, info.max - 1, 0, info.min + 1], dtype)
-    return relax.const(np.resize(np.roll(ends, scope.index(8)), shape), dtype)
-
-
 @TABLE.idiom(
     also_for=("LegalizeOps", "FoldConstant", "FuseOps", "FuseTIR"), needs=(Feature.CONSTANTS, Feature.INTEGERS)
 )
@@ -106,7 +99,10 @@ def wrapping_integers(scope: Scope) -> Value:
     dtype = scope.pick(_NARROW)
     shape = [width(scope), 1 + scope.index(3)]
     value = fresh(scope, list(shape), dtype, Bounds(0, 3, True)).expr
-    other = _integers(scope, shape, dtype)
+    # A constant with the ends of the dtype's range, and numbers between.
+    info = np.iinfo(dtype)
+    ends = np.array([info.max, info.min, info.max // 2 + 1, 1, 3, info.max - 1, 0, info.min + 1], dtype)
+    other = relax.const(np.resize(np.roll(ends, scope.index(8)), shape), dtype)
     pair = (value, other) if scope.index(2) else (other, value)
     made = hidden(scope, scope.emit(scope.pick(_WRAPPING)(*pair), Bounds(0, 1, True))).expr
     for _ in range(scope.index(3)):

@@ -121,19 +121,15 @@ def draw_matmul(scope: Scope) -> Value | None:
     if not scope.affordable([*batch, *shape, *dims[-2:-1]]):
         shape = (inner, 2)
     right = adapted(scope, dtypes=(right_dtype,), shape=shape)
-    return _multiplied(scope, left, right, inner, out)
+    terms = scope.most_elements([inner])
+    left, right, known = product_sum(scope, left, right, terms, out)
+    given = out if out != left.dtype or left.dtype != right.dtype or scope.rarely() else None
+    return scope.emit_rounded(op.matmul(left.expr, right.expr, given), known, out, steps=terms + 4)
 
 
 def _contracts(scope: Scope, value: Value) -> bool:
     """Say whether the last extent is a number or never 0; TVM writes no sum over a symbolic extent that is 0."""
     return isinstance(value.shape[-1], int) or scope.dim_range(value.shape[-1])[0] > 0
-
-
-def _multiplied(scope: Scope, left: Value, right: Value, inner: Dim, out: str) -> Value | None:
-    terms = scope.most_elements([inner])
-    left, right, known = product_sum(scope, left, right, terms, out)
-    given = out if out != left.dtype or left.dtype != right.dtype or scope.rarely() else None
-    return scope.emit_rounded(op.matmul(left.expr, right.expr, given), known, out, steps=terms + 4)
 
 
 def draw_linear(scope: Scope) -> Value | None:

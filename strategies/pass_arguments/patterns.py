@@ -71,10 +71,6 @@ def _part(choices: Choices, term: Term, names: list[str]) -> str:
         return f"is_tuple([{', '.join(_part(choices, part, names) for part in term.parts)}])"
     if term.kind is TermKind.CONSTANT and choices.index(2):
         return "is_const()"
-    return _leaf(choices, term)
-
-
-def _leaf(choices: Choices, term: Term) -> str:
     text = "wildcard()"
     if term.dtype and choices.index(8) == 7:
         text += f'.has_dtype("{term.dtype}")'

@@ -30,11 +30,6 @@ def _blocks_with_unused(blocks: Sequence[Any], result: Any) -> list[tuple[Any, s
     return found[::-1]
 
 
-def without_outputs(blocks: Sequence[Any], result: Any) -> list[Any]:
-    """Return the blocks with outputs that nothing outside uses made local to their dataflow blocks."""
-    return [_local(block, outputs) if outputs else block for block, outputs in _blocks_with_unused(blocks, result)]
-
-
 def _local(block: Any, outputs: set[Any]) -> Any:
     renaming = _Renaming()
     bindings = []
@@ -159,7 +154,8 @@ class FunctionBody:
         if scope.forbids(Feature.SEVERAL_BLOCKS):
             blocks = _merged(blocks)
         if scope.forbids(Feature.UNUSED_OUTPUTS):
-            blocks = without_outputs(_merged(blocks), result)  # what normalising makes one has fewer uses outside
+            seen = _blocks_with_unused(_merged(blocks), result)  # what normalising makes one has fewer uses outside
+            blocks = [_local(block, outputs) if outputs else block for block, outputs in seen]
         return relax.SeqExpr(blocks, result)
 
 

@@ -167,18 +167,14 @@ def resize(choices: Choices, module: Any) -> Any:
         function = module[var]
         copies[var] = builder.add_func(Copier(builder, copies, sizes={old: new}).function(function), var.name_hint)
     made = builder.get()
-    for function in made.functions.values():
-        _check_dims(function)
-    return tvm.IRModule(dict(made.functions.items()), attrs=module.attrs, global_infos=module.global_infos)
-
-
-def _check_dims(function: Any) -> None:
-    """Raise ``Unchanged`` unless every dim is a positive number: a window larger than its data has none such."""
-    for expr in (*function.params, *expressions(function.body)):
+    for expr in (
+        each for function in made.functions.values() for each in (*function.params, *expressions(function.body))
+    ):
         shape = expr.ty.shape if isinstance(expr.ty, relax.TensorType) else None
-        for dim in shape.values if isinstance(shape, relax.ShapeExpr) else ():
-            if not isinstance(dim, tirx.IntImm) or int(dim) < 1:
-                raise Unchanged
+        dims = shape.values if isinstance(shape, relax.ShapeExpr) else ()
+        if any(not isinstance(dim, tirx.IntImm) or int(dim) < 1 for dim in dims):
+            raise Unchanged  # a window larger than its data has no positive dim
+    return tvm.IRModule(dict(made.functions.items()), attrs=module.attrs, global_infos=module.global_infos)
 
 
 def _callees_first(module: Any) -> list[Any]:

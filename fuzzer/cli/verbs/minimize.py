@@ -69,6 +69,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import bars
     from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.triage.reduce import ReductionPlan, reduce
+    from fuzzer.triage.script import repro_script, write_repro
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
     from relaxkit.passes.plugins import require
 
@@ -92,7 +93,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.others is not None:
         _write_others(reduced, options.others)
     if options.repro is not None:
-        _write_repro(reduced, options.repro)
+        assert reduced.verdict is not None
+        with file_errors("write", options.repro):
+            write_repro(repro_script(reduced.minimized.case, reduced.verdict).text, options.repro)
     return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
 
 
@@ -175,14 +178,6 @@ def _write_others(reduced: Reduced, folder: Path) -> None:
             oracle = "" if other.failing.verdict is None else str(other.failing.verdict.oracle)
             path = folder / f"{other.failing.id}.json"
             write_case(path, CaseFile(other.case, oracle, other.failing.id, other.failing.text))
-
-
-def _write_repro(reduced: Reduced, path: Path) -> None:
-    from fuzzer.triage.script import repro_script, write_repro
-
-    assert reduced.verdict is not None
-    with file_errors("write", path):
-        write_repro(repro_script(reduced.minimized.case, reduced.verdict).text, path)
 
 
 VERB = Verb(

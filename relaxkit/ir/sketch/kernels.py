@@ -135,7 +135,7 @@ _WAYS = tuple((blocks, copy) for blocks in (False, True) for copy in (True, Fals
 
 def plain_bodies(kernel: tirx.PrimFunc) -> Iterator[Any]:
     """Yield kernels that copy, or store ones, with at most one block for each output: the shortest first."""
-    buffers = _buffers(kernel)
+    buffers = buffers_of(kernel)
     outputs = _outputs(kernel, buffers)
     if outputs:
         for blocks, copy in _WAYS:
@@ -144,7 +144,7 @@ def plain_bodies(kernel: tirx.PrimFunc) -> Iterator[Any]:
 
 def retyped(kernel: tirx.PrimFunc, retype: Retype) -> Any:
     """Return the same kernel over buffers of edited types; of one that is not plain only dims can be edited."""
-    old = _buffers(kernel)
+    old = buffers_of(kernel)
     new = [None if item is None else _retyped_buffer(item, retype) for item in old]
     if new == old:
         return kernel
@@ -165,7 +165,8 @@ def _retyped_buffer(buffer: Any, retype: Retype) -> Any:
 def signature(kernel: tirx.PrimFunc) -> tuple[Any, ...]:
     """Return dtypes and shapes of the parameters as text: kernels of equal signatures can be called alike."""
     return tuple(
-        "number" if item is None else (str(item.dtype), *(str(dim) for dim in item.shape)) for item in _buffers(kernel)
+        "number" if item is None else (str(item.dtype), *(str(dim) for dim in item.shape))
+        for item in buffers_of(kernel)
     )
 
 
@@ -176,7 +177,8 @@ def is_plain(kernel: tirx.PrimFunc) -> bool:
 
 def fewer_stages(kernel: tirx.PrimFunc) -> Iterator[Any]:
     """Yield kernels without one of several blocks, where nothing reads what it writes, and nobody gets it."""
-    root = _root_block(kernel)
+    body = kernel.body
+    root = body.block if isinstance(body, SBlockRealize) and not body.iter_values else None
     if root is None or not isinstance(root.body, tirx.SeqStmt):
         return
     stages = list(root.body.seq)
@@ -223,11 +225,6 @@ def _unannotated(node: Any) -> Any:
         )  # fmt: skip
         return SBlockRealize(node.iter_values, node.predicate, inner)
     return node
-
-
-def _buffers(kernel: tirx.PrimFunc) -> list[Any]:
-    """Return the buffer of each parameter, ``None`` for a number."""
-    return [item if hasattr(item, "shape") else None for item in buffers_of(kernel)]
 
 
 def _outputs(kernel: tirx.PrimFunc, buffers: list[Any]) -> list[Any]:
@@ -287,11 +284,6 @@ def _root(statements: list[Any], allocated: list[Any] | None = None) -> Any:
 
 def _sequence(statements: list[Any]) -> Any:
     return statements[0] if len(statements) == 1 else tirx.SeqStmt(statements)
-
-
-def _root_block(kernel: tirx.PrimFunc) -> Any:
-    body = kernel.body
-    return body.block if isinstance(body, SBlockRealize) and not body.iter_values else None
 
 
 def _zero(dim: Any) -> Any:

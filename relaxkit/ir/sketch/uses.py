@@ -168,16 +168,10 @@ def replace_in(sketch: Sketch, leaf: Leaf) -> None:
     for _, body, _ in sketch.bodies():
         body.result = replaced(body.result, leaf)
         for binding in body.bindings():
-            replace_in_binding(binding, leaf)
-
-
-def replace_in_binding(binding: Binding, leaf: Leaf) -> None:
-    """Replace leaves in a binding's value, in place; bodies nested in it are left alone."""
-    value = binding.value
-    if isinstance(value, Branch):
-        value.condition = replaced(value.condition, leaf)
-    elif not isinstance(value, Func):
-        binding.value = replaced(value, leaf)
+            if isinstance(binding.value, Branch):
+                binding.value.condition = replaced(binding.value.condition, leaf)
+            elif not isinstance(binding.value, Func):
+                binding.value = replaced(binding.value, leaf)
 
 
 def expressions(body: SketchBody) -> list[Any]:

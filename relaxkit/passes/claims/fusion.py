@@ -237,7 +237,7 @@ def shapes_not_specialized(ran: Any) -> str:
         types += list(result.fields) if isinstance(result, relax.TupleType) else [result]
         for ty, buffer in zip(types, buffers_of(kernel), strict=False):
             shape = getattr(getattr(ty, "shape", None), "values", None)
-            if shape is None or not hasattr(buffer, "shape"):
+            if shape is None or buffer is None:
                 continue
             wanted, found = [str(dim) for dim in shape], [str(dim) for dim in buffer.shape]
             if wanted != found and all(isinstance(dim, tirx.IntImm) for dim in shape):

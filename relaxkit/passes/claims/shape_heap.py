@@ -75,7 +75,8 @@ def run_on_symbols(steps: Sequence[PathStep], functions: Mapping[str, Any]) -> l
         elif isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar) and len(value.args) == 1:
             kernel = functions.get(str(value.op.name_hint))
             if isinstance(kernel, tirx.PrimFunc) and (heap := heaps.get(value.args[0])) is not None:
-                _compute(heap, kernel)
+                for store in _stores_of(kernel):
+                    heap.write(int(store.indices[0].value), _substituted(store.value, heap))
     return list(heaps.values())
 
 
@@ -107,11 +108,6 @@ def _stores_of(kernel: Any) -> Iterator[Any]:
     for statement in body.seq if isinstance(body, tirx.SeqStmt) else [body]:
         if isinstance(statement, tirx.BufferStore):
             yield statement
-
-
-def _compute(heap: Heap, kernel: Any) -> None:
-    for store in _stores_of(kernel):
-        heap.write(int(store.indices[0].value), _substituted(store.value, heap))
 
 
 def _substituted(expr: Any, heap: Heap) -> Any:
@@ -179,9 +175,12 @@ def shapes_differ(ran: Any) -> str:
     for name, function in relax_functions(ran.after):
         if name not in before:
             continue
-        cast = _cast_names(before[name])
+        # The dims that match_casts define: each may be another name of a dim that is known already.
+        casts = [each.binding.ty for each in places(before[name]) if isinstance(each.binding, relax.MatchCast)]
+        cast = {str(var.name) for ty in casts for var in relax.analysis.definable_tir_vars_in_type(ty)}
         for old, new in zip(ways(before[name]), ways(function), strict=False):
-            wanted = list(_symbolic_shapes(old))
+            values = [value for step in old for value in _operands(step.value) if isinstance(value, relax.ShapeExpr)]
+            wanted = [list(each.values) for each in values if not all(isinstance(d, tirx.IntImm) for d in each.values)]
             heaps = run_on_symbols(new, functions)
             given = heaps[0].shapes if heaps else []
             if not wanted:
@@ -192,19 +191,6 @@ def shapes_differ(ran: Any) -> str:
                 if said := _difference(old_shape, new_shape, cast):
                     return f"a shape is made of other numbers\nmakes a shape of {name} {said}"
     return ""
-
-
-def _symbolic_shapes(steps: Sequence[PathStep]) -> Iterator[list[Any]]:
-    for step in steps:
-        for value in _operands(step.value):
-            if isinstance(value, relax.ShapeExpr) and not all(isinstance(dim, tirx.IntImm) for dim in value.values):
-                yield list(value.values)
-
-
-def _cast_names(function: Any) -> set[str]:
-    """Return the names of the dims that match_casts define: each may be another name of a dim that is known already."""
-    casts = [place.binding.ty for place in places(function) if isinstance(place.binding, relax.MatchCast)]
-    return {str(var.name) for ty in casts for var in relax.analysis.definable_tir_vars_in_type(ty)}
 
 
 def _difference(old: list[Any], new: list[Any], cast: set[str]) -> str:
