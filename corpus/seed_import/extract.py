@@ -112,7 +112,8 @@ def _candidate(file: str, place: Definition) -> FoundScript:
     if isinstance(node, ast.ClassDef):
         mine = [each for each in node.decorator_list if last_name(each) == _MODULE_DECORATOR]
         mine = mine or [ast.Attribute(ast.Name("I", ast.Load()), _MODULE_DECORATOR, ast.Load())]
-        described = len(node.body) > 1 and ast.get_docstring(node, clean=False) is not None
+        lead = node.body[0]
+        described = len(node.body) > 1 and isinstance(lead, ast.Expr) and isinstance(lead.value, ast.Constant)
         body = node.body[described:]  # the parser does not know docstrings
         shown: ast.stmt = ast.ClassDef(node.name, [], [], body, mine)
         if hasattr(node, "type_params"):
