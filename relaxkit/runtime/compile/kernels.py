@@ -17,8 +17,9 @@ import functools
 import hashlib
 import platform
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -149,16 +150,18 @@ class KernelCache:
         """Return the object file of a module of PrimFuncs, which keep their symbols; raises whatever TVM raises."""
         key = int(tvm_ffi.structural_hash(module))  # symbols are part of the structure
         if key not in self._whole:
-            self._whole[key] = self._whole_from_disk(f"module_{key & 0xFFFFFFFFFFFFFFFF:016x}", module)
+            name = f"module_{key & 0xFFFFFFFFFFFFFFFF:016x}"
+            self._whole[key] = self._made_once(name, lambda: object_of(module, self.target))
             while len(self._whole) > WHOLE_LIMIT:
                 self._whole.popitem(last=False)
         self._whole.move_to_end(key)
         return self._whole[key]
 
-    def _whole_from_disk(self, name: str, module: tvm.IRModule) -> bytes:
+    def _made_once(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """Return what is on disk under a name; what is not is made, and stored there."""
         payload = self.disk.load(_key(name)) if self.disk is not None else None
         if payload is None:
-            payload = object_of(module, self.target)
+            payload = make()
             if self.disk is not None:
                 self.disk.store([_key(name)], payload)
         return payload
@@ -171,7 +174,8 @@ class KernelCache:
         """Return the :meth:`symbol` of a PrimFunc, and the PrimFunc with that as its ``global_symbol``."""
         parts = tuple([getattr(function, name, None) for name in _PARTS])
         attributes = [(str(name), value) for name, value in function.attrs.items() if name != "global_symbol"]
-        key = (*map(_identity, parts), *((name, _identity(value)) for name, value in sorted(attributes, key=_first)))
+        attributes.sort(key=itemgetter(0))
+        key = (*map(_identity, parts), *((name, _identity(value)) for name, value in attributes))
         found = self._symbols.get(key)
         if found is None:
             anonymous = function.without_attr("global_symbol")
@@ -237,28 +241,19 @@ class KernelCache:
         return self._keep(tuple(functions), content)
 
     def _keep(self, symbols: tuple[str, ...], content: bytes) -> Loaded:
-        loaded = Loaded(symbols, content, self._load(content))
+        needed = self.checkers([content])
+        loaded = Loaded(symbols, content, load_objects([content, *needed]) if needed else load_object(content))
         self._drop(symbols[0])
         self._objects[symbols[0]] = loaded
         for symbol in symbols:
             self._home[symbol] = symbols[0]
         return loaded
 
-    def _load(self, content: bytes) -> Any:
-        needed = self.checkers([content])
-        return load_objects([content, *needed]) if needed else load_object(content)
-
     def checkers(self, contents: Iterable[bytes]) -> list[bytes]:
         """Return the object files that objects of kernels are to be linked with; none, or one."""
         if not any(_CHECKER in content for content in contents):
             return []
-        if not self._checker:
-            payload = self.disk.load(_key(_CHECKER.decode())) if self.disk is not None else None
-            if payload is None:
-                payload = checker.checker_object()
-                if self.disk is not None:
-                    self.disk.store([_key(_CHECKER.decode())], payload)
-            self._checker = payload
+        self._checker = self._checker or self._made_once(_CHECKER.decode(), checker.checker_object)
         return [self._checker]
 
     def _key(self, symbol: str) -> str:
@@ -278,10 +273,6 @@ class KernelCache:
 def clash(objects: Iterable[Loaded]) -> bool:
     """Say whether some kernel is in several of the objects, so that they cannot be linked into one library."""
     return any(count > 1 for count in Counter(symbol for each in objects for symbol in each.symbols).values())
-
-
-def _first(pair: tuple[str, Any]) -> str:
-    return pair[0]
 
 
 def _identity(value: Any) -> Any:
