@@ -40,14 +40,14 @@ class EarlierFinding:
     known: KnownAs
 
 
-def said_before(finding: FindingRecord) -> list[KnownAs]:
-    """Return what was said of a finding with this id, and then of those of its family, which may have other causes."""
+def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
+    """Return what was said of a finding with this id, and of those of its family, which may have other causes."""
     family = finding.family
     near = [row for row in _earlier() if finding.id == row.id or (family.final and family.id == row.family)]
     if symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause, but with its operators
         near = [row for row in near if finding.is_minimized and _alike(row, finding, family)]
     own = [row.known for row in near if row.id == finding.id]
-    return own + [replace(row.known, certain=False) for row in near if row.id != finding.id]
+    return own, [replace(row.known, certain=False) for row in near if row.id != finding.id]
 
 
 def _alike(row: EarlierFinding, finding: FindingRecord, family: Family) -> bool:

@@ -20,6 +20,7 @@ from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 if TYPE_CHECKING:
     import tvm
@@ -83,9 +84,9 @@ def recognize(findings: Sequence[FindingRecord], others: bool = False) -> dict[s
         return {each.id: told for each in findings if (told := _others(each)) is not None}
     known = {}
     for each in match(findings, _all_cases()):
-        case = _likeliest(each)
+        case, own, family = _likeliest(each), *said_before(each.finding)
         like = [] if case is None else [case.known(certain=_named(case, each.finding))]
-        said = sorted([*like, *said_before(each.finding)], key=lambda one: not one.certain)
+        said = sorted([*own, *like, *family], key=lambda one: not one.certain)
         if said:
             known[each.finding.id] = said[0]
     return known
@@ -113,7 +114,14 @@ def _likeliest(found: Match) -> KnownCase | None:
 def _same_place(case: KnownCase, finding: FindingRecord, blamed: set[str]) -> bool:
     culprits = {case.culprit} if case.culprit else {ref.name for ref in case.passes}
     there = str(case.oracle) == str(finding.oracle) and not culprits.isdisjoint(blamed)
+    there = there and all(_configured(ref, finding) for ref in case.passes)
     return there and (finding.minimized is None or _has_constructs(case, finding.minimized.module_json))
+
+
+def _configured(mine: PassRef, finding: FindingRecord) -> bool:
+    """Say whether a finding's pass, if it is in the case, runs with the options of a case's: other code runs without."""
+    theirs = [ref for ref in (finding.minimized or finding.case).passes if ref.name == mine.name]
+    return not theirs or any(ref.options >= mine.options for ref in theirs)
 
 
 def _has_constructs(case: KnownCase, module_json: str) -> bool:

@@ -55,6 +55,7 @@ def namespace() -> dict[str, Any]:
     }  # fmt: skip
 
 
+_OPTION = re.compile(r"['\"](relax\.[\w.]+['\"]: *\w+)")
 _TARGET = re.compile(r"(.+?):([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 
 
@@ -89,6 +90,11 @@ class PassRef:
     def is_user(self) -> bool:
         """Say whether the user brought this pass."""
         return self.expression.startswith(USER_PREFIX)
+
+    @property
+    def options(self) -> set[str]:
+        """The options of the ``PassContext`` with which it runs, as written in :func:`namespace`'s ``configured``."""
+        return set(_OPTION.findall(self.expression)) if self.expression.startswith("configured(") else set()
 
     @property
     def substitute(self) -> Substitute | None:

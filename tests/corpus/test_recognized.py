@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,10 @@ from fuzzer.store.records import CampaignInfo, FindingState
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
 
+sys.path.append(str(Path(__file__).parents[1] / "fuzzer"))
+from labelled_failures import load as load_labelled
+
+PAGES = Path(__file__).parents[2] / "docs" / "upstream"
 MERGE = PassRef("MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
 OTHER = PassRef("Normalize", "relax.transform.Normalize()")
 DTYPE = "another dtype"
@@ -224,3 +229,33 @@ def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:
     assert len(causes) == len(set(causes)) > 0
     alone = next(each for each in without_case() if all(case.blamed != each.blamed for case in load()))
     assert f"(judged {alone.id})" in named([replace(FOUND, culprit=alone.blamed)], {})[0].others
+
+
+def test_what_was_judged_under_this_very_id_is_told_as_its_page_tells_it() -> None:
+    """A case that only fails alike would hide where it is reported, and have it reported once more."""
+    met = {name: each for each in load_labelled() for name in (each.id, each.exact)}
+    pages, judged = sorted(PAGES.glob("*[0-9]*.md")), {each.id: each for each in reversed(load_judgements())}
+    upstream = []
+    for page in pages:
+        own = judged[page.stem]
+        found = replace(FOUND, id=own.id, culprit=own.blamed, minimized=replace(FOUND.case, passes=()))
+        found = replace(found, traits=Traits(own.blamed, Skeleton(own.operators or ())))
+        if own.id in met:
+            verdict = met[own.id].verdict
+            found = replace(found, oracle=str(verdict.oracle), evidence=verdict.evidence)
+        told, written = recognize([found])[own.id], page.read_text(encoding="utf-8").split("\nUpstream: ")[1]
+        assert (told.name, told.certain) == (f"docs/upstream/{page.name}", True)
+        assert (told.reference or "no ") in written.splitlines()[0], page.name
+        upstream += [told.upstream]
+    assert len(pages) >= 50
+    assert sum(upstream) >= 7
+
+
+def test_a_case_of_an_option_is_no_finding_without_it() -> None:
+    evidence = Evidence("ill-formed", "Var x is not defined.", details=Details(subject="a tensor of no function"))
+    found = replace(FOUND, oracle="well-formed", culprit="LiftTransformParams", evidence=evidence)
+    plain = "relax.transform.LiftTransformParams()"
+    option = f'configured({plain}, {{"relax.lift_transform_params.consume_params": %s}})'
+    for text, is_one in ((plain, False), (option % False, False), (option % True, True)):
+        ran = Case("{}", (PassRef("LiftTransformParams", text),), 0)
+        assert slugs(replace(found, case=ran), "lift-params-consume-shared") == ["lift-params-consume-shared"] * is_one
