@@ -30,6 +30,8 @@ LONGEST_SCRIPT = 20_000
 _LONGEST_TEXT = 4_000
 _SPECIAL = re.compile(r"[\\*`\[\]~|$]|(?<![^\W_])_|_(?![^\W_])|^[#=+-]|^\d{1,9}(?=[.)](?:\s|$))")
 """What may begin markup: an underscore within a word does not, a sign or a number does where the line begins."""
+_ACTING = re.compile(r"\\(?=[!-/:-@\[-`{-~]|$)|[*`~$]|(?<![^\W_])_|_(?![^\W_])|\](?=\()|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+"""The part of it that acts within a line, so that a title needs escapes for nothing else."""
 _MENTION = re.compile(
     r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=\bGH-)(?=\d)|(?<=\bgithub\.com/)|(?<=\b[0-9a-f]{20})(?=[0-9a-f]{20}\b)",
     re.IGNORECASE,
@@ -73,7 +75,7 @@ def bug_report(
     elif frames := _placed(shown.frames, shown.details.lines)[:_MOST_FRAMES]:
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
     sections = [
-        f"# {'' if own else f'[Bug][{_line(words.component)}] '}{_line(words.title)}\n",
+        f"# {_title(words.title if own else words.headline)}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
@@ -127,6 +129,21 @@ def _code(text: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(_prose(text).split())
+
+
+def _title(text: str) -> str:
+    """Return a title as it is typed into the field for it, and as Markdown shows it too: few have what must be escaped.
+
+    Mentions are broken up by spaces: in that field an entity is shown as it is written.
+    """
+    line = _flat(text, _LONGEST_TEXT)
+    parts = _CODE.split(line)
+    signs = "".join(_ACTING.findall(" ".join(parts[::2])))
+    shown = {"<": "&lt;", "&": "&amp;"} | {sign: sign for sign in "*`~$_" if signs.count(sign) == 1}  # it needs another
+    for at, part in enumerate(parts):
+        if not at % 2:
+            parts[at] = _MENTION.sub(" ", _ACTING.sub(lambda sign: shown.get(sign[0], f"\\{sign[0]}"), part))
+    return "".join(parts)
 
 
 def _sentence(text: str) -> str:

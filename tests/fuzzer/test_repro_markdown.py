@@ -316,6 +316,25 @@ def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:
     assert escaped("a_b.c_d [e](f) @g") == r"a_b.c_d \[e\](f) @&#8203;g"
 
 
+def test_a_title_is_what_one_types_into_the_field_for_it() -> None:
+    for text in (
+        "computes relax.nn.layer_norm wrongly: 1.0 instead of 0.0 at index [0, 1]", "fails: Call->op must be a < b | c",
+        "makes `a[0](b) * *args` of *args and _op_x", "costs 5 $ & 3",
+    ):  # fmt: skip
+        assert titled(text) == f"# [Bug][Relax] {text}"
+    for text, safe in (
+        ("![p](http://evil)", r"![p\](http://evil)"), ("*a* __b__ ~~c~~ $d$", r"\*a\* \_\_b\_\_ \~\~c\~\~ \$d\$"),
+        ("@team #1 GH-2", "@ team # 1 GH- 2"), ("<b> &lt; \\[x]", r"&lt;b> &amp;lt; \\[x]"), ("a\n# b", "a # b"),
+        ("\\`x` @team` ``", r"\\`x` @ team\` \`\`"), ("\x1b[2J ##[error]", "?[2J ## [error]"),
+    ):  # fmt: skip
+        assert titled(text) == f"# [Bug][Relax] {safe}"
+
+
+def titled(text: str) -> str:
+    parts = replace(script().parts, words=replace(script().parts.words, title=text))
+    return bug_report(finding(), VERDICT, INFO, script().text, parts).partition("\n")[0]
+
+
 def test_a_listed_finding_is_told_without_the_list_and_its_cause_once() -> None:
     known = KnownAs("row", "It reads x.", "", listed=True, file="findings.toml", cause=CAUSE)
     case_too = replace(known, cause=None, also=KnownAs("some-case", "It fails."))

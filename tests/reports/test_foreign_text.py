@@ -157,6 +157,9 @@ def test_prose_of_a_bug_report_is_prose(text: str) -> None:
     assert is_clean(made)
     assert not re.search(r"<[A-Za-z/!?]|##\[|^\s*(::|#|```|~~~)", made, re.MULTILINE)
     assert "\n" not in bug_report._line(text)
+    title = bug_report._title(text)
+    assert is_clean(title)
+    assert not re.search(r"<[A-Za-z/!?]|##\[|\n", title)
 
 
 @pytest.mark.timeout(60)  # some of them took an hour

@@ -182,7 +182,8 @@ RF.findingHead = function (finding) {
       fact("script", !finding.repro && "not written yet; to write it, run ", RF.h("code", null, command), " ",
         RF.copy("Copy command", () => command))),
     RF.h("div", { class: "tools" },
-      finding.issue && RF.copy("Copy the issue", () => RF.text(finding.issue)),
+      finding.issue && RF.copy("Copy title", () => RF.text(finding.issue).split("\n")[0].slice(2)),
+      finding.issue && RF.copy("Copy body", () => RF.text(finding.issue).split("\n").slice(2).join("\n")),
       RF.copy("Copy the entry for findings.toml", () => RF.knownEntry(finding)),
       RF.h("a", { class: "button", href: RF.upstream(finding), target: "_blank", rel: "noopener" }, "Search upstream")));
 };
