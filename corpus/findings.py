@@ -119,7 +119,7 @@ def _same_place(case: KnownCase, finding: FindingRecord, blamed: set[str]) -> bo
 
 
 def _configured(mine: PassRef, finding: FindingRecord) -> bool:
-    """Say whether a finding's pass, if it is in the case, runs with the options of the case: other code runs without."""
+    """Say whether a finding's pass, if the case has it, runs with the options of the case: other code runs without."""
     theirs = [ref for ref in (finding.minimized or finding.case).passes if ref.name == mine.name]
     return not theirs or any(ref.options >= mine.options for ref in theirs)
 
