@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import tvm
 from deaths import death
 from planted.catalogue import PLANTED, Planted
 from planted.generated import modules
+from tvm import relax
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
@@ -17,6 +19,7 @@ from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.repro.short.before import source_of, sources_of
 from fuzzer.repro.short.render import short_forms
 from fuzzer.triage.reduce import reduce_case
 from oracles.core.subject import Subject
@@ -145,3 +148,36 @@ def test_the_head_says_how_grave_it_is_and_who_is_at_fault() -> None:
     assert "# at fault: LambdaLift; needs local functions." in head
     own = Assessment(EvidenceClass.HARD, Severity.S3, verdict.culprit, final=True)
     assert "at fault" not in short_forms(case, verdict, own).scripts[0].text
+
+
+UNTYPED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor((1, 1), dtype="float32"), y: R.Tensor((1, 1), dtype="float32"), z: R.Tensor((1, 1), dtype="float32")
+    ) -> R.Tensor((1, 1)):
+        lv: R.Tensor((1, 1), dtype="float32") = R.matmul(x, y)
+        lv1: R.Tensor((1, 1)) = R.matmul(x, z)
+        return lv1
+"""
+
+
+def test_text_that_reads_back_otherwise_is_shown_where_it_fails_with_the_same_words(tmp_path: Path) -> None:
+    module = tvm.script.from_source(UNTYPED)
+    function = module["main"]
+    first, second = function.body.blocks[0].bindings
+    call = relax.BlockBuilder().normalize(relax.Call(second.value.op, second.value.args, second.value.attrs))
+    body = relax.SeqExpr([relax.BindingBlock([first, relax.VarBinding(second.var, call)])], second.var)
+    relax.expr._update_type(body, second.var.ty)
+    module["main"] = relax.Function(function.params, body, function.ret_ty, attrs=function.attrs)
+    combine = PassRef("CombineParallelMatmul", "relax.transform.CombineParallelMatmul()")
+    case = Case(str(tvm.ir.save_json(module)), (combine,), 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
+    texts = [each.text for each in short_forms(case, verdict).scripts]
+    assert "class Before:" in texts[0]
+    assert "# Built node by node: TVMScript of this module reads back as another one.\n" in texts[1]
+    assert shown(case, verdict, tmp_path).text == texts[0]
+    assert [*sources_of(module, "Before")][-1] == source_of(module, "Before")
+    nowhere = replace(verdict, evidence=death("signal 11"))
+    assert not any("class Before:" in each.text for each in short_forms(case, nowhere).scripts), "without words: equal"

@@ -30,6 +30,16 @@ _CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
 
 def source_of(module: Any, name: str) -> str:
     """Return the lines that make an equal module and bind it to ``name``; raises ``Unsayable`` where none do."""
+    *_, exact = sources_of(module, name)
+    return exact
+
+
+def sources_of(module: Any, name: str) -> Iterator[str]:
+    """Yield lines that bind a module to ``name``: last an equal one, and before it TVMScript that reads back otherwise.
+
+    Raises:
+        Unsayable: No lines make an equal one.
+    """
     lines: list[str] = []  # constants, of which none stand where they are used
     objects: dict[str, Any] = {}
 
@@ -52,27 +62,35 @@ def source_of(module: Any, name: str) -> str:
     except Unsayable:
         raise
     except Exception:  # what TVM cannot print is built
-        return _built(module, name)
-    for text in (_without_annotations(plain), plain):
-        if _reads_back(text, objects, module):
-            return wrapped("\n".join([*lines, text])) + "\n"
-    return _built(module, name)
+        yield _built(module, name, "TVMScript cannot represent this module")
+        return
+    equal = None
+    for text in dict.fromkeys((_without_annotations(plain), plain)):
+        equal = _reads_back(text, objects, module)
+        if equal or (equal is False and text == plain):
+            yield wrapped("\n".join([*lines, text])) + "\n"
+        if equal:
+            return
+    why = "cannot represent this module" if equal is None else "of this module reads back as another one"
+    yield _built(module, name, f"TVMScript {why}")
 
 
-def _built(module: Any, name: str) -> str:
+def _built(module: Any, name: str, why: str) -> str:
     """Return the function that builds the module node by node, and its call."""
     function = building(module).replace('    """The module that shows the defect, node by node."""\n', "", 1)
     made = f"{name.lower()}()"
-    why = "# Built node by node: TVMScript cannot represent this module."
-    return f"{why}\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
+    return (
+        f"# Built node by node: {why}.\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
+    )
 
 
-def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool:
+def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool | None:
+    """Say whether an equal module is read back; ``None`` where none is."""
     try:
         known = {"I": I, "R": R, "T": T, "tvm": tvm, "relax": relax, **names}
         return bool(tvm_ffi.structural_equal(tvm.script.from_source(text, known), module))
     except Exception:
-        return False
+        return None
 
 
 def _without_annotations(text: str) -> str:

@@ -19,7 +19,7 @@ from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import shortest
-from fuzzer.repro.short.before import source_of
+from fuzzer.repro.short.before import sources_of
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.table import OracleForms, forms_of, words_of
 from fuzzer.repro.title import title_of
@@ -71,17 +71,19 @@ def _written(scene: Scene, forms: OracleForms, head: list[str]) -> Iterator[Shor
         module = scene.fresh() if showing.module is None else showing.module
         acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
         prepared = scene.prepared()
-        before = source_of(module, BEFORE)
-        front = "\n\n".join(part.rstrip() for part in (wrapped(acts.definitions), before, acts.second) if part.strip())
-        user = scene.imports
-        body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]
-        imports = _imports("\n".join([*user, front, *body]))
-        text = "\n".join([*head, *([f"# {acts.remark}"] if acts.remark else []), *imports, *user, "", front, "", ""])
-        first = len(text.splitlines()) + sum(
-            len(each.splitlines()) for each in body[: len(prepared) + acts.ending.line]
-        )
-        ending = replace(acts.ending, line=first + 1)
-        yield ShortScript(text + "\n".join(body) + "\n", ending, _change(scene, showing))
+        *alike, exact = sources_of(module, BEFORE)
+        for before in (*alike, exact) if acts.ending.words else (exact,):  # the words tell a failure from another one
+            parts = (wrapped(acts.definitions), before, acts.second)
+            front = "\n\n".join(part.rstrip() for part in parts if part.strip())
+            user = scene.imports
+            body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]
+            imports = _imports("\n".join([*user, front, *body]))
+            remark = [f"# {acts.remark}"] if acts.remark else []
+            text = "\n".join([*head, *remark, *imports, *user, "", front, "", ""])
+            shown = body[: len(prepared) + acts.ending.line]
+            first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
+            ending = replace(acts.ending, line=first + 1)
+            yield ShortScript(text + "\n".join(body) + "\n", ending, _change(scene, showing))
 
 
 def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showing:
