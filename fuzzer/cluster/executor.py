@@ -127,7 +127,7 @@ class WorkerPool:
         with self._lock:
             for worker in self._all:
                 worker.kill()
-        for child in psutil.Process().children():
+        for child in psutil.Process().children(recursive=True):  # scripts fork
             with contextlib.suppress(psutil.Error):
                 if any(self._scripts in argument for argument in child.cmdline()):
                     child.kill()  # a script that triage runs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,15 +55,22 @@ def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert store.untriaged() == [(0, finding.id)]
 
 
+SCRIPTS = {"alone": "import time\ntime.sleep(20)\n", "forks": "import os, time\nos.fork()\ntime.sleep(20)\n"}
+"""A script of a defect that ends its process is judged in a forked one, which has its parent's standard error."""
+
+
 def scripted(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResult:
     """A triage that runs one long script after the other."""
     for _ in range(3):
-        check_text("import time\ntime.sleep(20)\n")
+        check_text(SCRIPTS[job.signature])
     return TriageResult(job.id, TriageState.GONE)
 
 
-def test_scripts_that_triage_runs_end_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "triage_finding", scripted)
+@pytest.mark.parametrize("kind", SCRIPTS)
+def test_scripts_that_triage_runs_end_with_the_grace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(local, "triage_finding", lambda job, workers: scripted(replace(job, signature=kind), workers))
     monkeypatch.setattr(run, "subprocess", subprocess)  # the process that tests run scripts in outlives the worker
     monkeypatch.setattr(campaign, "GRACE_SECONDS", 1.0)
     config = Config(
