@@ -374,6 +374,16 @@ def test_a_module_of_the_project_is_found_from_below_also_if_the_file_names_no_c
     assert done.returncode == 0, done.stderr
 
 
+def test_what_pytest_reads_is_not_read_where_nothing_is_written_for_it(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "tox.ini").write_bytes(b"[pytest]\n# Andr\xe9\n")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "tox.ini").symlink_to("../elsewhere/tox.ini")
+    (tmp_path / "home" / "pytest.ini").write_bytes(b"[pytest]\n# Andr\xe9\n")
+    assert init(tmp_path / "home", "--passes", "FuseOps") == 0
+    assert init(tmp_path / "home", "--pass", PASS, "--force") == 0, "whatever is in pytest.ini, pytest reads it"
+
+
 @pytest.mark.parametrize("name", [".relaxfuzz/policy.toml", ".gitignore", "pyproject.toml", "findings.toml", ".github"])
 def test_nothing_is_read_or_written_through_links(tmp_path: Path, name: str) -> None:
     home, victim = tmp_path / "home", tmp_path / "victim"

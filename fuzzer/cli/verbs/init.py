@@ -206,9 +206,9 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
     weights = [f"{each}={_OFTEN}" for each in aimed]
     chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
     keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
-    rows = [row for row in _INI if (directory / row[0]).exists() and not (row[1] and "[tool.pytest" in text)]
-    ini = next((name for name, head in rows if head in ("", *_text(directory, name).splitlines())), "")
-    if own and ini:
+    rows = [row for row in _INI if own and (directory / row[0]).exists() and not (row[1] and "[tool.pytest" in text)]
+    ini = next((name for name, head in rows if not head or head in _text(directory, name).splitlines()), "")
+    if ini:
         left = [f"pytest reads {ini} instead of pyproject.toml; add to {ini}:", "  pythonpath = ."]
         left += [f"  {key} = {value}" for key, value, _ in _PYTEST]
     elif own:
