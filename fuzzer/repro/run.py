@@ -97,7 +97,7 @@ def check_repro(
     environment = {**(os.environ if environment is None else environment), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout, env=environment, check=False, cwd=path.parent
+            command, capture_output=True, errors="replace", timeout=timeout, env=environment, cwd=path.parent
         )
     except subprocess.TimeoutExpired as error:
         said = error.stdout or ""

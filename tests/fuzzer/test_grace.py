@@ -66,6 +66,13 @@ def scripted(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageRes
     return TriageResult(job.id, TriageState.GONE)
 
 
+def test_a_script_may_print_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "subprocess", subprocess)
+    result = check_text("import os\nos.write(1, b'BUG: \\xff\\n')\nos.write(2, b'\\xff')\nraise SystemExit(1)\n")
+    assert result.confirmed
+    assert (result.said, result.errors) == ("BUG: \ufffd", "\ufffd")
+
+
 @pytest.mark.parametrize("kind", SCRIPTS)
 def test_scripts_that_triage_runs_end_with_the_grace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
