@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from fuzzer.core.text import quoted_path, to_json
+from fuzzer.core.text import quoted_path, shell, to_json
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateResult
 from fuzzer.gate.text import as_json as gate_object
@@ -87,5 +87,7 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     repros = sum(finding.repro is not None for finding in report.findings)
     if repros:
         first = next(finding.repro for finding in report.findings if finding.repro)
-        stream.write(f"repro scripts: {repros}, for instance: python {quoted_path(directory / str(first))}\n")
+        stream.write(
+            f"repro scripts: {repros}, for instance: {shell('python')} {quoted_path(directory / str(first))}\n"
+        )
     stream.flush()

@@ -8,9 +8,9 @@ from typing import TextIO
 
 from rich.console import RenderableType
 
-from fuzzer.cli.verbs.findings import listed_findings
+from fuzzer.cli.verbs.findings import listed_findings, new_first, next_steps
 from fuzzer.core.terminal import prose, rendered, table
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path, shell
 from fuzzer.store.grouping import noted
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
@@ -65,7 +65,7 @@ def _oracles(report: Report) -> list[RenderableType]:
 def _reasons(report: Report) -> list[RenderableType]:
     rows = [(number, oracle, outcome, why) for oracle, outcome, why, number in reason_rows(report.tallies)]
     rest = counted(len(rows) - _REASONS, "more reason")
-    more = f"and {rest}: relaxfuzz report {quoted_path(report.directory)} --markdown -"
+    more = f"and {rest}: {shell('relaxfuzz')} report {quoted_path(report.directory)} --markdown -"
     shown = table(("count", "oracle", "outcome", "why"), rows[:_REASONS])
     told = [shown, more] if len(rows) > _REASONS else [shown]
     return ["Skipped checks by reason, most frequent first:", *told] if rows else []
@@ -88,17 +88,19 @@ def _findings(report: Report, most: int | None, nothing: str) -> Iterator[list[R
             heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
         else:
             continue
-        yield [*map(prose, heads), *_listed(report, standing.value, findings, most)]
+        steps = next_steps(findings, report.recognized, report.directory) if standing is Standing.FINDING else []
+        yield [*map(prose, heads), *_listed(report, standing.value, findings, most), *([""] if steps else []), *steps]
 
 
 def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: int | None) -> list[RenderableType]:
     """Write a table, each row with lines of its own below it; of many the ``most`` that are gravest."""
     rest = 0 if most is None else max(0, len(findings) - most)
-    findings = ordered(findings)[:most] if rest else findings
+    findings = new_first(ordered(findings) if rest else findings, report.recognized)[:most]
     if not findings:
         return []
     shown = listed_findings(findings, report.recognized, report.directory)
     if rest:
-        more = f"and {counted(rest, f'more {noun}')}: relaxfuzz findings {quoted_path(report.directory)}"
-        return [f"The {len(findings)} most severe:", *shown, "", more]
+        more = f"and {counted(rest, f'more {noun}')}: {shell('relaxfuzz')} findings {quoted_path(report.directory)}"
+        new = ", new ones first" if report.recognized and findings[0].id not in report.recognized else ""
+        return [f"The {len(findings)} most severe{new}:", *shown, "", more]
     return shown

@@ -26,6 +26,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# As in an activated environment: commands that are printed name programs by their paths elsewhere.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 # At the end of the path: a directory of tests named after a room must not hide the room.
 sys.path.append(str(Path(__file__).resolve().parent))
 

@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from rich.console import Group
@@ -36,8 +36,14 @@ class Progress:
 
     interval = 0.5
 
-    def __init__(self, config: Config, stream: TextIO | None = None, before: int = 0) -> None:
-        """Begin after ``before`` cases of earlier sessions."""
+    def __init__(
+        self,
+        config: Config,
+        stream: TextIO | None = None,
+        before: int = 0,
+        found: Mapping[str, FindingState] | None = None,
+    ) -> None:
+        """Begin after ``before`` cases of earlier sessions, which have ``found`` signatures, by id."""
         self._config = config
         self._before = before
         self._stream = sys.stderr if stream is None else stream
@@ -50,8 +56,8 @@ class Progress:
         self._by_oracle: dict[str, Counter[str]] = {}
         self._silent: Counter[str] = Counter()
         self._examples = 0
-        self._findings: set[str] = set()
-        self._settled: Counter[FindingState] = Counter()
+        self._findings = {name for name, state in (found or {}).items() if state not in SUSPECTS}
+        self._settled = Counter((found or {}).values())
         self.latest: float | None = None
         self._began = time.monotonic()
         self._next = self._began + LOG_INTERVAL if self._live is None else 0.0

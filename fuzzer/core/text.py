@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -60,6 +62,15 @@ def to_json(value: object, **options: Any) -> str:
 def quoted_path(path: Path | str) -> str:
     """The name of a file as a word of a command, never one of its options."""
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
+
+
+def shell(program: str) -> str:
+    """Return how this shell starts a program that lies beside this Python: by its path, unless ``PATH`` leads there."""
+    own = Path(sys.executable).with_name(program)
+    found = shutil.which(program)
+    if not own.is_file() or (found is not None and Path(found).parent.samefile(own.parent)):
+        return program
+    return quoted_path(own.relative_to(Path.cwd()) if own.is_relative_to(Path.cwd()) else own)
 
 
 def first_line(text: str, fallback: str = "") -> str:

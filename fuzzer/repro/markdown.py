@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shorten, visible
+from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shell, shorten, visible
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _notes(
     smaller = f"minimized to {module} ({parts.lines} lines{size})"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
-        command = f"relaxfuzz minimize {quoted_path(directory)} {finding.id}"
+        command = f"{shell('relaxfuzz')} minimize {quoted_path(directory)} {finding.id}"
         smaller = (
             f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
             f"To minimize it, run {_code(command)}, then write this text again"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -74,13 +74,13 @@ def noted(tallies: Sequence[Tally]) -> list[str]:
     return [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
 
 
-def apart_by_family(groups: Sequence[FamilyGroup]) -> dict[Standing, list[FamilyGroup]]:
-    """Families with their findings, with their questions, and with their suspects; a family may be in all of them."""
+def apart_by_family(groups: Sequence[FamilyGroup], known: Container[str] = ()) -> dict[Standing, list[FamilyGroup]]:
+    """Families with their findings, questions and suspects, new ones first; a family may be in all of them."""
     parts: dict[Standing, list[FamilyGroup]] = {standing: [] for standing in Standing}
     for each in groups:
         for standing, members in by_standing(each.findings).items():
             if members:
                 parts[standing].append(replace(each, findings=tuple(members)))
     for part in parts.values():
-        part.sort(key=lambda each: each.findings[0].rank)
+        part.sort(key=lambda each: (each.findings[0].id in known, each.findings[0].rank))
     return parts

@@ -9,7 +9,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from fuzzer.core.text import WHAT_THEY_ARE, Standing
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, shell
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, RulingStatus
@@ -62,6 +62,7 @@ def page_object(
         "parts": [[standing.value, WHAT_THEY_ARE.get(standing, "")] for standing in Standing],
         "campaign": {
             "name": report.directory.name or str(report.directory), "directory": str(report.directory),
+            "programs": [shell("python"), shell("relaxfuzz")],
             "seed": info.seed, "tvm": info.tvm_version,
             "ffi": info.ffi_version, "started": info.started_at, "elapsed": info.elapsed_seconds, "state": info.state,
             "workers": info.workers, "budget": info.budget_text, "examples": info.examples, "modules": info.modules,

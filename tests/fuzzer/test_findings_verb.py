@@ -8,6 +8,7 @@ from sample_records import META, hit, shard
 from fuzzer.cli.main import main
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Skeleton, Traits
+from fuzzer.store import known
 from fuzzer.store.writer import FindingState, Store
 from oracles.core.verdict import NOTE
 from reports.markdown import render_markdown
@@ -232,3 +233,15 @@ def test_what_no_contract_speaks_of_is_told_behind_the_findings(
     assert capsys.readouterr().out.splitlines()[-1] == told
     assert f"\n{told}\n" in render_text(report)
     assert f"\n{told}.\n" in render_markdown(report, lambda _: "")
+
+
+def test_new_ones_come_first_within_their_standing(
+    directory: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(Path(directory)) as store:
+        gravest, *others = sorted(store.findings(), key=lambda each: each.rank)
+    monkeypatch.setattr(known, "recognize", lambda findings: {gravest.id: known.KnownAs("case", "It fails.")})
+    assert main(["findings", directory]) == 0
+    text = capsys.readouterr().out
+    assert all(text.index(gravest.id) > text.index(each.id) for each in others if each.standing is gravest.standing)
+    assert f"\n{len(others)} new: relaxfuzz findings {directory} --new\n" in text

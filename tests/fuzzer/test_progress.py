@@ -100,3 +100,13 @@ def test_what_goes_on_after_the_time_is_triage() -> None:
     assert [told._when(at) for at in (30.0, 90.0)] == [
         "0:30/1:00", "1:30, 1:00 of generating done, triage until 2:00 at most"
     ]  # fmt: skip
+
+
+def test_findings_of_sessions_before_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    written = io.StringIO()
+    found = {"a": FindingState.NEW, "b": FindingState.CONFIRMED, "c": FindingState.FLAKY}
+    told = Progress(Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1), written, found=found)
+    told.triaged("a", FindingState.CONFIRMED)
+    told.show(1.0, 0)
+    assert written.getvalue().endswith("  2 findings (2 confirmed, 1 suspect, 0 in triage)\n")

@@ -386,6 +386,10 @@ def test_what_is_known_is_counted_apart_and_filtered(report: Report) -> None:
     assert run("RF.chosen().map((each) => each.id)") == [each.id for each in rows[:2]]
     assert "new, known nowhere: 1" in run("document.body.textContent")
     go(run, "overview")
+    run("RF.data.history = null")
+    assert run("RF.data.findings.map((each) => Boolean(RF.mark(each)))") == [False, False, True], (
+        "alone, it marks these"
+    )
     all_known = started(before, replace(full(report), findings=rows[:2], recognized=known))
     go(all_known, "overview")
     assert texts(all_known, "#verdict h1")[0].startswith("None new of 2 findings in ")

@@ -1,7 +1,9 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
 from fuzzer.core.terminal import WIDTH
+from fuzzer.store.known import KnownAs
 from fuzzer.store.writer import FindingState
 from reports.tables import Report
 from reports.text import render_text
@@ -102,3 +104,21 @@ def test_the_command_that_lists_the_rest_is_quoted(report: Report) -> None:
     many = [replace(report.findings[0], id=f"{number:010x}") for number in range(5)]
     text = render_text(replace(report, directory=Path("$(touch x)"), findings=many), most=3)
     assert "relaxfuzz findings '$(touch x)'" in text
+
+
+def test_new_findings_come_first_and_what_to_do_stands_below(report: Report) -> None:
+    first, listed, _ = report.findings
+    others = [replace(first, id=f"{number:010x}", count=100) for number in range(4)]
+    raw = replace(first, id="abc0000001", count=1, state=FindingState.NEW)
+    known = {each.id: KnownAs("case", "It fails.") for each in others}
+    text = render_text(replace(report, findings=[*others, raw, listed], recognized=known), most=3)
+    shown = [line.split()[0] for line in text.splitlines() if re.match(r"[0-9a-f]{10} ", line)]
+    assert shown[0] == raw.id
+    assert "\nThe 3 most severe, new ones first:\n" in text
+    assert (
+        "\n1 new: relaxfuzz findings campaign --new\n1 untriaged: relaxfuzz minimize campaign abc0000001\n"
+        in f"{text}\n"
+    )
+    alone = render_text(replace(report, findings=[first], recognized={}))
+    assert " new: " not in alone, "where nothing is known, nothing is new"
+    assert "untriaged: relaxfuzz" not in alone

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen, nothing
 from fuzzer.cli.options import add_campaign, add_triage, put_json, show
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, first_line
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, first_line, quoted_path, shell
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
         return _show_earlier(past, options.json)
     known = recognize(findings)
     shown = chosen(named(findings, known), options, known, info.passes)
-    groups = group(shown, load_decisions(options.triage))
+    groups = group(shown if options.json else new_first(shown, known), load_decisions(options.triage))
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]
         if not groups:
@@ -103,7 +103,7 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], director
     from fuzzer.store.grouping import apart_by_family
     from fuzzer.store.known import in_words
 
-    groups_of = apart_by_family(groups)
+    groups_of = apart_by_family(groups, known)
     findings = [finding for part in groups_of.values() for each in part for finding in each.findings]
     head, *rest = (Padding(each, (0, 0, 0, 2)) for each in listed_findings(findings, known, directory))
     lines = iter(rest)
@@ -119,7 +119,24 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], director
             yield ""
     counted = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
     yield "; ".join(_many(standing.value, part) for standing, part in counted)
-    yield from filter(None, [in_words([seen for each in groups_of[Standing.FINDING] for seen in each.findings], known)])
+    proven = [seen for each in groups_of[Standing.FINDING] for seen in each.findings]
+    yield from filter(None, [in_words(proven, known), *next_steps(proven, known, directory)])
+
+
+def new_first(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[FindingRecord]:
+    """Put findings that are known nowhere before the others."""
+    return sorted(findings, key=lambda each: each.id in known)
+
+
+def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], directory: Path) -> list[str]:
+    """Write the commands that list the new findings, where others are known, and that look into one that nobody has."""
+    from fuzzer.store.records import FindingState
+
+    new = [each for each in findings if each.state is not FindingState.KNOWN and each.id not in known]
+    raw = [each for each in findings if each.state is FindingState.NEW]
+    program, where = shell("relaxfuzz"), quoted_path(directory)
+    steps = [f"{len(new)} new: {program} findings {where} --new"] if 0 < len(new) < len(findings) else []
+    return steps + ([f"{len(raw)} {raw[0].state}: {program} minimize {where} {raw[0].id}"] if raw else [])
 
 
 def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:

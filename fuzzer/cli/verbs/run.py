@@ -84,7 +84,9 @@ def _run(options: argparse.Namespace) -> int:
         done = False
         fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
         if fault is None:
-            campaign = Campaign(store, config, Progress(config, before=store.info().examples), known, decided, executor)
+            found = {each.id: each.state for each in store.findings()}
+            progress = Progress(config, before=store.info().examples, found=found)
+            campaign = Campaign(store, config, progress, known, decided, executor)
             done, fault = _until_done(campaign)
         missing = _summarize(directory, options.json)
     if fault is not None or missing is not None:

@@ -18,7 +18,7 @@ RF.findingList = (findings, short) => RF.h("ul", {
     !short && RF.h("span", { class: "oracle" }, finding.oracle),
     RF.h("span", { class: "name" }, RF.camel(finding.pass), " ",
       short && RF.h("span", { class: "dim" }, finding.oracle), " ",
-      RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new")),
+      RF.mark(finding)),
     RF.h("span", { class: "says", title: finding.line }, finding.line),
     !short && RF.sightings() && ((finding.seen.length > 0 && RF.spark(finding)) || RF.h("span", { class: "spark" })),
     RF.h("span", { class: "times", title: "failing cases" }, `${RF.number(finding.count)} ×`)))));
@@ -146,8 +146,10 @@ RF.views.finding = function (id) {
 // A word of a shell's, as shlex.quote writes it.
 RF.quoted = (text) => (text.startsWith("-") ? RF.quoted(`./${text}`) : /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
 
-RF.scriptCommand = (finding) => (finding.repro ? `python ${RF.quoted(`${RF.data.campaign.directory}/${finding.repro}`)}`
-  : `relaxfuzz repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`);
+RF.scriptCommand = (finding) => (finding.repro ? `${RF.data.campaign.programs[0]} ${RF.quoted(`${RF.data.campaign.directory}/${finding.repro}`)}`
+  : `${RF.data.campaign.programs[1]} repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`);
+
+RF.minimizing = (finding) => `${RF.data.campaign.programs[1]} minimize ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`;
 
 RF.findingHead = function (finding) {
   const fact = (name, ...value) => (value.some(Boolean) ? [RF.h("dt", null, name), RF.h("dd", null, value)] : null);
@@ -155,7 +157,7 @@ RF.findingHead = function (finding) {
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" },
       RF.h("h1", { class: "wrap" }, finding.line),
-      RF.h("span", null, RF.isNew(finding) && RF.h("span", { class: "badge mark" }, "new"), " ", RF.badge(RF.stateOf(finding)))),
+      RF.h("span", null, RF.mark(finding), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap dim" }, `${finding.oracle}: ${finding.pass}`),
     finding.standing === "suspect" && RF.h("p", { class: "warn" }, "This is a suspect and is not counted as a finding: a standalone script could not reproduce it."),
     finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: it contradicts nothing that TVM promises."),
@@ -167,7 +169,8 @@ RF.findingHead = function (finding) {
       fact("reason", finding.why),
       fact("seen", `${finding.count === 1 ? "once" : RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
         RF.duration(finding.last)),
-      fact("module", finding.bindings === null ? "not minimized"
+      fact("module", finding.bindings === null ? ["not minimized; to minimize it, run ", RF.h("code", null, RF.minimizing(finding)), " ",
+        RF.copy("Copy command", () => RF.minimizing(finding))]
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
