@@ -84,8 +84,8 @@ def _run(options: argparse.Namespace) -> int:
         done = False
         fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
         if fault is None:
-            found = {each.id: each.state for each in store.findings()}
-            progress = Progress(config, before=store.info().examples, found=found)
+            seen = {each.id: each.state for each in store.findings()}
+            progress = Progress(config, before=store.info().examples, found=seen)
             campaign = Campaign(store, config, progress, known, decided, executor)
             done, fault = _until_done(campaign)
         missing = _summarize(directory, options.json)
