@@ -33,9 +33,9 @@ OVERWRITTEN = object()
 """What a variable holds when a call in place has consumed its value: nobody may read it any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Closure:
-    """A function value.
+    """A function value, equal to no other: what it has captured would have to be compared.
 
     Attributes:
         around: The function around it, or ``None`` for a function of the module.

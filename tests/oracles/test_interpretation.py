@@ -73,6 +73,17 @@ def test_a_function_that_is_gone_is_unknown() -> None:
     assert compare_interpreted(module, gone, 1, Given()) is Interpreted.UNKNOWN
 
 
+def test_functions_as_results_are_not_taken_for_equal() -> None:
+    """One function object may be in both modules, with arrays in what it has captured."""
+    bb, x, other = relax.BlockBuilder(), samples.var("x"), samples.var("other")
+    with bb.function("main", [x]):
+        y = bb.emit(op.add(x, x))
+        inner = relax.Function([other], relax.SeqExpr([], op.add(other, y)), x.ty)
+        bb.emit_func_output(bb.emit(inner))
+    module = bb.get()
+    assert compare_interpreted(module, module, 1, Given()) is Interpreted.DIFFERENT
+
+
 def test_lowered_and_adapted_programs_are_for_the_virtual_machine() -> None:
     def steps(*names: str) -> list[Step]:
         refs = [PassRef(name, f"relax.transform.{name}()") for name in names]
