@@ -41,11 +41,13 @@ def checks() -> list[HealthCheck]:
         second = isolated_processes(worker)
         if second.health is Health.FAIL:
             return [first, second, *(_untried(name, FORK_SERVER) for name in (JIT, PLAIN, SCRIPT))]
-        in_process, linked = just_in_time(worker), plain_build(worker)
+        in_process = just_in_time(worker)
+        linked = _tried(PLAIN, worker, probe.on_record, Health.WARN)  # confirms findings; a campaign can do without
         if in_process.health is Health.WARN and linked.health is Health.WARN:
             why = "nothing can execute a module: neither the JIT nor relax.build works"
             in_process = HealthCheck(JIT, Health.FAIL, in_process.found, why)
-        return [first, second, in_process, linked, script(worker), cache(worker)]
+        written = _tried(SCRIPT, worker, probe.script, Health.FAIL)  # cases and scripts are written so
+        return [first, second, in_process, linked, written, cache(worker)]
 
 
 def pair() -> HealthCheck:
@@ -93,16 +95,6 @@ def just_in_time(worker: IsolatedWorker) -> HealthCheck:
     if not jit.installed():
         return HealthCheck(JIT, Health.WARN, jit.NO_JIT)
     return _tried(JIT, worker, probe.in_process, Health.WARN)
-
-
-def plain_build(worker: IsolatedWorker) -> HealthCheck:
-    """Check ``relax.build``, which confirms numeric findings; a campaign can do without."""
-    return _tried(PLAIN, worker, probe.on_record, Health.WARN)
-
-
-def script(worker: IsolatedWorker) -> HealthCheck:
-    """Check that a module with a constant comes back from TVMScript: cases and scripts are written so."""
-    return _tried(SCRIPT, worker, probe.script, Health.FAIL)
 
 
 def cache(worker: IsolatedWorker) -> HealthCheck:

@@ -194,11 +194,11 @@ class _PolicyFile(Struct, frozen=True):
     confidence: Annotated[float, Meta(ge=0.5, le=0.9999, description="must be a number from 0.5 to 0.9999")] = 0.95
     suspects: _Weight = Weight.NOTE
     questions: _Weight = Weight.NOTE
-    regression: Any = None
-    known_entries: Any = None
+    regression: Any = {}
+    known_entries: Any = {}
     campaign: Any = None
-    oracles: Any = None
-    passes: Any = None
+    oracles: Any = {}
+    passes: Any = {}
 
 
 def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callable[[], Collection[str]]) -> Policy:
@@ -216,7 +216,7 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
     file = read_toml(path, quote=True)  # the user names it
     top = read_record(file, (), file.table, _PolicyFile, "of a policy")
     known_file = _beside(file, "known", top.known) if isinstance(top.known, str) else None
-    named = [*_oracle_rules(file), *_pass_rules(file, campaign_passes, all_passes)]
+    named = [*_oracle_rules(file, top.oracles), *_pass_rules(file, top.passes, campaign_passes, all_passes)]
     if top.campaign is not None:
         named.insert(0, Rule(None, None, read_record(file, ("campaign",), top.campaign, Limit, header="campaign")))
     return Policy(
@@ -227,21 +227,15 @@ def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callab
         confidence=top.confidence,
         questions=top.questions,
         baseline=None if top.baseline is None else _beside(file, "baseline", top.baseline),
-        comparing=read_record(file, ("regression",), _table(file, "regression"), Comparing, header="regression"),
+        comparing=read_record(file, ("regression",), top.regression, Comparing, header="regression"),
         suspects=top.suspects,
-        entries=read_record(
-            file, ("known_entries",), _table(file, "known_entries"), KnownEntries, header="known_entries"
-        ),
+        entries=read_record(file, ("known_entries",), top.known_entries, KnownEntries, header="known_entries"),
     )
 
 
-def _table(file: TomlFile, key: str) -> Any:
-    return file.table.get(key, {})
-
-
-def _oracle_rules(file: TomlFile) -> Iterator[Rule]:
+def _oracle_rules(file: TomlFile, tables: Any) -> Iterator[Rule]:
     """Read the oracles' tables; what one does not say is taken from that of ``*``, which is read first."""
-    tables = _tables(file, "oracles")
+    _require_table(file, "oracles", tables)
     for name in tables:
         if name not in (*_ORACLES, EVERY):
             raise file.error(("oracles", name), f"is not an oracle{near_matches(name, _ORACLES)}")
@@ -254,8 +248,10 @@ def _oracle_rules(file: TomlFile) -> Iterator[Rule]:
     yield from (found[name] for name in tables)
 
 
-def _pass_rules(file: TomlFile, judged: Collection[str], all_passes: Callable[[], Collection[str]]) -> Iterator[Rule]:
-    tables = _tables(file, "passes")
+def _pass_rules(
+    file: TomlFile, tables: Any, judged: Collection[str], all_passes: Callable[[], Collection[str]]
+) -> Iterator[Rule]:
+    _require_table(file, "passes", tables)
     for name in tables:
         if name not in (*judged, EVERY) and name not in (known := {*judged, *all_passes()}):
             raise file.error(("passes", name), f"is not a pass{near_matches(name, known)}")
@@ -278,11 +274,9 @@ def _demands(file: TomlFile, name: str, row: object) -> dict[str | None, dict[st
     return found | {key: read_fields(file, (*at, key), row[key], OracleLimit) for key in row if key in _ORACLES}
 
 
-def _tables(file: TomlFile, key: str) -> dict[str, Any]:
-    value = _table(file, key)
+def _require_table(file: TomlFile, key: str, value: object) -> None:
     if not isinstance(value, dict):
         raise file.error((key,), "must be a table")
-    return value
 
 
 def _beside(file: TomlFile, key: str, value: str) -> Path:

@@ -60,14 +60,11 @@ def _called(scope: Scope, name: str, body: Body, bounds: Bounds, public: bool = 
     return scope.emit(relax.Call(var, [a.expr, b.expr]), bounds)
 
 
-def _sum_of_first(p: list[Any], emit: Callable[[Any], Any]) -> Any:
-    return op.add(emit(op.abs(p[0])), p[1])
-
-
 @TABLE.idiom("InlinePrivateFunctions", needs=_CALLS)
 def private_call(scope: Scope, public: bool = False) -> Value:
     """Plant a call of a private function of two operators, all of whose parameters and outputs are used."""
-    return _called(scope, "shared" if public else "inlined", _sum_of_first, _SUM, public)
+    name = "shared" if public else "inlined"
+    return _called(scope, name, lambda p, emit: op.add(emit(op.abs(p[0])), p[1]), _SUM, public)
 
 
 TABLE.near_miss("public")(partial(private_call, public=True))

@@ -107,13 +107,6 @@ def norm_for_inference(scope: Scope) -> Value:
     return scope.item(_norm(scope, value, axis=scope.pick((1, 1, value.rank - 1, 0))), 0)
 
 
-def _layer_norm(scope: Scope, value: Value) -> Value:
-    last = int(value.shape[-1])
-    scale, shift = _tensor(scope, [last], _ONE), _tensor(scope, [last], _ONE)
-    call = op.nn.layer_norm(value.expr, scale.expr, shift.expr, axes=[-1], epsilon=1e-2)
-    return scope.emit(call, Bounds(-8.0, 8.0))
-
-
 @TABLE.near_miss("group_norm")
 def norm_of_groups(scope: Scope) -> Value:
     """Plant ``group_norm``, which nothing takes apart."""
@@ -132,7 +125,10 @@ def norm_for_training(scope: Scope) -> Value:
     """Plant ``batch_norm`` of the batch's own statistics, or ``layer_norm``."""
     value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=UNIT, where=_positive)
     if scope.index(2):
-        return _layer_norm(scope, value)
+        last = int(value.shape[-1])
+        scale, shift = _tensor(scope, [last], _ONE), _tensor(scope, [last], _ONE)
+        call = op.nn.layer_norm(value.expr, scale.expr, shift.expr, axes=[-1], epsilon=1e-2)
+        return scope.emit(call, Bounds(-8.0, 8.0))
     return scope.item(_norm(scope, value, training=True), scope.index(3))
 
 

@@ -23,14 +23,6 @@ _TURNS = 64
 """How often a draw that meets nothing is sent on, by a rule that spreads such draws over the whole table."""
 
 
-def next_of(options: Sequence[T | None]) -> T:
-    """Return the first option that is not ``None``; raises ``ValueError`` without one."""
-    for option in options:
-        if option is not None:
-            return option
-    raise ValueError("no option is left")
-
-
 @functools.cache
 def pocket(size: int = POCKET) -> st.SearchStrategy[bytes]:
     """Return the strategy behind all choices."""
@@ -132,7 +124,10 @@ class Choices:
             if (option := options[number]) is not None:
                 return option
             number = (number * 41 + 17) % len(options)
-        return next_of(options)
+        for option in options:
+            if option is not None:
+                return option
+        raise ValueError("no option is left")
 
     def subset(self, options: Sequence[T]) -> list[T]:
         """Draw some of ``options`` in their order, at least one; shrinks to the first alone."""

@@ -49,7 +49,7 @@ def check_environment(
         fragments: Words of its message.
     """
     for index, how in enumerate(circumstances):
-        plain, raised = attempted(_plainly, passes[index], module)
+        plain, raised = attempted(run_passes, [passes[index]], module)
         if how:
             again, raised_again = attempted(_around, how, passes, index, rebuild, prepare, module)
             seen: Any = raised or raised_again
@@ -61,10 +61,6 @@ def check_environment(
             return "OK", "both runs raise"
         module = plain
     return "OK", "equal modules under all circumstances"
-
-
-def _plainly(built: Any, module: Any) -> Any:
-    return run_passes([built], module)
 
 
 def _around(how: str, passes: list[Any], index: int, rebuild: Any, prepare: Any, module: Any) -> Any:
