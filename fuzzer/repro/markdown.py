@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 _MOST_FRAMES = 8
+_WRAPPERS = ("ir/transform.py:", "ir/utils.py:", "relax/transform/transform.py:")
+"""Files of the Python that starts every pass."""
 LONGEST_SCRIPT = 20_000
 """Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
 _LONGEST_TEXT = 4_000
@@ -72,10 +74,13 @@ def bug_report(
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if frames := shown.details.raised_at[-_MOST_FRAMES:]:
         actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
-    elif frames := _placed(shown.frames, shown.details.lines)[:_MOST_FRAMES]:
+    elif frames := _placed(shown.frames, shown.details.lines):
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
+    reported = known.reported if known is not None else ""
+    perhaps = "Already" if known is not None and known.certain else "Perhaps already"
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
+        f"{perhaps} reported: {unbroken(_line(reported))}\n" if reported else "",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
@@ -83,8 +88,8 @@ def bug_report(
         f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
-        _cause(known, info) if known is not None and known.cause is not None else "",
-        f"### Notes\n\n{_notes(finding, info, parts, known, module, directory)}",
+        _cause(known, info, finding.id) if known is not None and known.cause is not None else "",
+        f"### Notes\n\n{_notes(finding, info, parts, module, directory)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
     return "\n".join(section for section in sections if section)
@@ -199,13 +204,12 @@ def _bisection(bisected: Bisected | None) -> str:
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
-def _cause(known: KnownAs, info: CampaignInfo) -> str:
+def _cause(known: KnownAs, info: CampaignInfo, finding: str) -> str:
     """Tell what somebody has read in TVM's source, with links to it in the release that was tested."""
     cause = known.cause
     assert cause is not None
-    perhaps = "" if known.certain else "It fails like a defect whose cause is known, perhaps for the same reason. "
-    if known.certain and cause.campaign not in (None, info.seed):
-        perhaps = "This was read in another program that fails alike: its shapes, and perhaps its cause, differ. "
+    perhaps = "" if cause.read in ("", finding) else "As found for a similar program: "
+    perhaps = perhaps if known.certain else "Perhaps as found for a program that fails alike: "
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
     parts = (
         f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
@@ -228,14 +232,14 @@ def _linked(found: re.Match[str], release: str) -> str:
 
 
 def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
-    """Return frames as ``file:line in function``, where the lines are known."""
+    """Return the frames that say something as ``file:line in function``, where the lines are known."""
     parts = [(*frame.partition(":")[::2], line) for frame, line in zip(frames, lines, strict=False)]
-    return tuple(f"{file}:{line} in {name}" for file, name, line in parts) if len(parts) == len(frames) else frames
+    if len(parts) == len(frames):
+        frames = tuple(f"{file}:{line} in {name}" for file, name, line in parts)
+    return tuple(each for each in frames if not each.startswith(_WRAPPERS))[:_MOST_FRAMES]
 
 
-def _notes(
-    finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, known: KnownAs | None, module: str, directory: Path
-) -> str:
+def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, module: str, directory: Path) -> str:
     size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
     seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
     smaller = f"minimized to {module} ({parts.lines} lines{size})"
@@ -250,14 +254,10 @@ def _notes(
     scale = f"{assessment.severity} of S1 to S5{'' if assessment.final else ', estimated'}"
     against = "" if assessment.evidence is EvidenceClass.HARD else f"; {assessment.evidence.words}"
     blame = assessment.beside(finding.culprit)
-    told = known if known is not None and known.cause is None else None  # else the section on the cause says it
-    told = told.also if told is not None and told.listed else told  # the user's own list is nobody else's concern
-    said = unbroken(escaped(_sentence(told.line))) if told is not None else escaped(_sentence(finding.others))
     lines = [
         f"* Pass: {_code(finding.culprit)}",
         f"* Severity: {assessment.severity.words} ({scale}){against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
-        *([f"* {said}"] if said not in ("", "-") else []),
         f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",
     ]
     return "\n".join(lines) + "\n"

@@ -154,7 +154,8 @@ def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
     expected, observed = evidence.expected, seen_line(evidence) or message
     if oracle is OracleName.CRASH:
         # Where a user's pass raised is told with its lines, by whoever prints this.
-        where = f" (at {evidence.frames[0]})" if evidence.frames and not details.raised_at else ""
+        place = "" if details.raised_at else next(iter(evidence.frames), "")
+        where = f" (at {place})" if place and not place.startswith("ir/transform.py:") else ""
         expected, observed = _ANSWER, error_line(evidence) + where
     elif oracle is OracleName.WELL_FORMED and kind == "ill-formed":
         expected, observed = "a well-formed module", f"relax.analysis.well_formed raises: {message}"

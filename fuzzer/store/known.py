@@ -31,7 +31,7 @@ class Cause:
         place: File and function of TVM that are at fault: ``src/relax/transform/x.cc: Class::Method``.
         mend: A possible fix; empty where nobody proposed one.
         upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
-        campaign: Seed of the campaign whose program was read: another one has other programs of the same signature.
+        read: Id of the finding whose program was read: others have other programs.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Cause:
     place: str = ""
     mend: str = ""
     upstream: str = ""
-    campaign: int | None = None
+    read: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,12 @@ class KnownAs:
     def upstream(self) -> bool:
         """Say whether it is reported there."""
         return self.reference.startswith(_UPSTREAM)
+
+    @property
+    def reported(self) -> str:
+        """Where it is reported upstream, as far as anybody said; empty for nowhere."""
+        places = (self.reference, self.cause.upstream if self.cause else "", self.also.reference if self.also else "")
+        return next((place for place in places if place.startswith(_UPSTREAM)), "")
 
     @property
     def line(self) -> str:

@@ -183,17 +183,17 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     assert "some-case" not in report
     doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
-    assert "perhaps for the same reason. It reads x.\n\nUpstream: no existing issue" in report
+    assert "Perhaps as found for a program that fails alike: It reads x.\n\nUpstream: no existing issue" in report
     assert "_op_gradient.py](" in bug_report(
         finding(), VERDICT, replace(INFO, tvm_version="0.26.0"), script().text, script().parts, known=known
     ), "lines are those of the release that is installed"
 
 
-@pytest.mark.parametrize(("campaign", "hedged"), [(None, False), (INFO.seed, False), (INFO.seed + 1, True)])
-def test_a_cause_that_was_read_of_another_program_says_so(campaign: int | None, hedged: bool) -> None:
-    known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, campaign=campaign))
+@pytest.mark.parametrize(("read", "hedged"), [("", False), (signature(VERDICT).id, False), ("0123456789", True)])
+def test_a_cause_that_was_read_of_another_program_says_so(read: str, hedged: bool) -> None:
+    known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, read=read))
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
-    assert ("### Cause\n\nThis was read in another program" in report) is hedged
+    assert ("### Cause\n\nAs found for a similar program: It reads x." in report) is hedged
     assert "It reads x." in report
 
 
@@ -212,6 +212,16 @@ def test_frames_of_tvm_have_the_lines_that_were_recorded() -> None:
         verdict = replace(VERDICT, evidence=replace(EVIDENCE, details=Details(lines=lines)))
         report = bug_report(finding(), verdict, INFO, script().text, script().parts)
         assert f"Innermost frames inside TVM:\n\n```\n{shown}\n```" in report
+
+
+def test_frames_that_all_passes_share_are_left_out() -> None:
+    frames = ("ir/transform.py:__call__", "nn.py:_nn_pixel_shuffle", "relax/transform/transform.py:_pass_func")
+    for lines in ((171, 613, 3), ()):
+        verdict = replace(VERDICT, evidence=replace(EVIDENCE, frames=frames, details=Details(lines=lines)))
+        report = bug_report(finding(), verdict, INFO, script().text, script().parts)
+        assert re.search(r"inside TVM:\n\n```\nnn.py:(613 in )?_nn_pixel_shuffle\n```", report)
+        alone = replace(verdict, evidence=replace(verdict.evidence, frames=frames[:1]))
+        assert "inside TVM" not in bug_report(finding(), alone, INFO, script().text, script().parts)
 
 
 @pytest.mark.parametrize(
@@ -338,13 +348,23 @@ def titled(text: str) -> str:
 def test_a_listed_finding_is_told_without_the_list_and_its_cause_once() -> None:
     known = KnownAs("row", "It reads x.", "", listed=True, file="findings.toml", cause=CAUSE)
     case_too = replace(known, cause=None, also=KnownAs("some-case", "It fails."))
-    for each, shown in ((known, 1), (replace(known, cause=None), 0)):
+    for each, shown in ((known, 1), (replace(known, cause=None), 0), (case_too, 0)):
         report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=each)
         assert report.count("It reads x.") == shown
         assert "your list" not in report
-    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=case_too)
-    assert "(some-case): It fails." in report
-    assert "your list" not in report
+        assert "some-case" not in report, "a name that nobody but we knows"
+        assert "eported: " not in report
+
+
+def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
+    url = "https://github.com/apache/tvm/issues/1"
+    case_of = KnownAs("some-case", "It fails.", url)
+    listed = KnownAs("row", "It reads x.", "https://example.org", listed=True, also=case_of)
+    read = KnownAs("judged c", "It reads x.", cause=replace(CAUSE, upstream=url))
+    doubtful = replace(case_of, certain=False)
+    for each, said in ((case_of, "Already"), (listed, "Already"), (read, "Already"), (doubtful, "Perhaps already")):
+        report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=each)
+        assert report.splitlines()[2] == f"{said} reported: {url}"
 
 
 def test_the_notes_end_with_the_id_and_say_the_severity_in_words() -> None:

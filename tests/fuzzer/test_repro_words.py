@@ -107,6 +107,11 @@ def test_a_claim_is_told_plainly(claim: str, said: str) -> None:
     assert words_of(failing(OracleName.POSTCONDITION, "FuseOps", evidence), "It fails").expected == said
 
 
+def test_the_frame_that_starts_every_pass_is_no_place() -> None:
+    for frame, told in (("ir/transform.py:__call__", "ValueError: no"), ("a.py:f", "ValueError: no (at a.py:f)")):
+        assert words_of(failing(OracleName.CRASH, "P", Evidence("ValueError", "no", (frame,))), "").observed == told
+
+
 def test_the_printer_is_blamed_under_its_own_name() -> None:
     evidence = Evidence("not-parsed", "no attribute 'inspect'", details=Details(notation=Notation.TVMSCRIPT))
     verdict = failing(OracleName.ROUNDTRIP, "TVMScript", evidence)

@@ -175,6 +175,8 @@ RF.findingHead = function (finding) {
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
+      finding.known?.cause && [fact("cause", finding.known.cause.reason), fact("where", finding.known.cause.place),
+        fact("possible fix", finding.known.cause.mend)],
       fact("see also", finding.others),
       fact("note", finding.note),
       fact("releases of TVM", finding.releases),
