@@ -218,8 +218,7 @@ def _with(subject: Subject, control: Callable[[PassRef], Any]) -> Subject:
 
 def _like(subject: Subject, passes: Sequence[PassRef], contracts: Sequence[Contract]) -> Subject:
     """Return a subject on a copy of the module as it was: the pass may have edited the one that it was given."""
-    copy = load(subject.original_facts.snapshot) or subject.original
-    return Subject(copy, passes, contracts, subject.input_seed)
+    return Subject(load(subject.original_facts.snapshot) or subject.original, passes, contracts, subject.input_seed)
 
 
 def rewritten(subject: Subject) -> bool:

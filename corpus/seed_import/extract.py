@@ -103,8 +103,7 @@ def _is_candidate(node: ast.ClassDef | ast.FunctionDef) -> bool:
         return True
     methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
     scripts = [each for each in methods if decorated(each, RELAX_DECORATOR) or decorated(each, KERNEL_DECORATOR)]
-    relax = any(decorated(each, RELAX_DECORATOR) for each in methods)
-    return relax and len(scripts) == len(methods)
+    return any(decorated(each, RELAX_DECORATOR) for each in methods) and len(scripts) == len(methods)
 
 
 def _candidate(file: str, place: Definition) -> FoundScript:

@@ -269,8 +269,7 @@ def open_campaign(directory: Path, config: Config, versions: Versions, trust: bo
         if begun and not config.coverage and watched_build() != begun:
             raise ConfigError(f"'{directory}' covers another build of TVM's compiler; use another --out")
 
-    store = Store.open(directory, read_only=False, admit=admit)
-    return Opened(store, True, replace(config, coverage=begun))
+    return Opened(Store.open(directory, read_only=False, admit=admit), True, replace(config, coverage=begun))
 
 
 def _complaint(meta: Mapping[str, str], directory: Path, config: Config, versions: Versions) -> str:

@@ -27,8 +27,7 @@ _STYLES = {"S1": "bold red", "S2": "red", "S3": "yellow"}
 
 def console_of(stream: TextIO) -> Console:
     """Make what draws on a stream: as wide as a terminal is, coloured where ``rich`` finds that it may be."""
-    width = None if stream.isatty() else WIDTH
-    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+    return Console(file=stream, width=None if stream.isatty() else WIDTH, markup=False, emoji=False, highlight=False)
 
 
 def rendered(*parts: RenderableType, stream: TextIO) -> str:

@@ -29,19 +29,24 @@ class Severity(TextEnum):
     S4 = "S4"  # the same on a program of rare constructs, or in an order of passes that no shipped pipeline has
     S5 = "S5"  # round trips, environment, cosmetics
 
-    @property
-    def words(self) -> str:
-        """Say it to somebody who does not know the classes."""
-        return _WORDS[self]
+    def words(self, oracle: str) -> str:
+        """Say it, of a failure of an oracle, to somebody who does not know the classes."""
+        what, rare = _WORDS[self]
+        return _LOUD.get(oracle, what) + rare if self in (Severity.S3, Severity.S4) else what + rare
 
 
 _WORDS = {
-    Severity.S1: "a silent wrong result, or a memory error",
-    Severity.S2: "a silent wrong result, or a memory error, on rare values or constructs",
-    Severity.S3: "a crash, a module that is ill-formed or does not build, or an edited input",
-    Severity.S4: "a crash, or a module that is ill-formed or does not build, on rare constructs",
-    Severity.S5: "cosmetic, or of round trips and environments",
+    Severity.S1: ("a silent wrong result, or a memory error", ""),
+    Severity.S2: ("a silent wrong result, or a memory error", ", on rare values or constructs"),
+    Severity.S3: ("a broken promise", ""),
+    Severity.S4: ("a broken promise", ", on rare constructs"),
+    Severity.S5: ("cosmetic, or of round trips and environments", ""),
 }
+_LOUD = {
+    "crash": "a crash", "well-formed": "an ill-formed module", "mutation": "an edited input",
+    "numeric": "a module that does not build or run",
+}  # fmt: skip
+"""What an oracle sees that is no silent wrong result."""
 
 
 class Rarity(TextEnum):

@@ -256,7 +256,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
     blame = assessment.beside(finding.culprit)
     lines = [
         f"* Pass: {_code(finding.culprit)}",
-        f"* Severity: {assessment.severity.words} ({scale}){against}",
+        f"* Severity: {assessment.severity.words(finding.oracle)} ({scale}){against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
         f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",
     ]

@@ -235,8 +235,7 @@ def example_case(task: ShardTask, index: int) -> Case | None:
     drawn = draw_subjects(task.config, task.number, index // per_module)
     if drawn is None:
         return None
-    text = str(tvm.ir.save_json(drawn.module))
-    return Case(text, drawn.pipelines[index % per_module], input_seed(task, index))
+    return Case(str(tvm.ir.save_json(drawn.module)), drawn.pipelines[index % per_module], input_seed(task, index))
 
 
 def input_seed(task: ShardTask, index: int) -> int:

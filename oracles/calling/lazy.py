@@ -38,8 +38,7 @@ class LazyGetInput(Adapter):
         def fget(index: int, _name: str) -> Any:
             return weights[index]
 
-        arguments = (*frame.arguments[:inputs], tvm_ffi.convert(fget))
-        return replace(frame, arguments=arguments, num_input=inputs + 1)
+        return replace(frame, arguments=(*frame.arguments[:inputs], tvm_ffi.convert(fget)), num_input=inputs + 1)
 
 
 @dataclass(frozen=True, slots=True)

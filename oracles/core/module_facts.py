@@ -64,8 +64,7 @@ def _objection(module: tvm.IRModule) -> Evidence | None:
     try:
         tvm.relax.analysis.well_formed(module)
     except Exception as error:
-        found = evidence_of(error)
-        return Evidence("ill-formed", found.message, ())
+        return Evidence("ill-formed", evidence_of(error).message, ())
     return None
 
 

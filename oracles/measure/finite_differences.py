@@ -126,8 +126,7 @@ def adjoint_fault(
         return WrongGradient("another number of gradients", (), str(len(wanted)), str(len(result[1]))), 0
     judged = [index for index in wanted if index not in gradient.open]
     given = tuple(value for index, value in zip(wanted, result[1], strict=True) if index in judged)
-    random = np.random.default_rng(DIRECTIONS_SEED)
-    return wrong_gradient(loss, arguments, judged, given, noise, random)
+    return wrong_gradient(loss, arguments, judged, given, noise, np.random.default_rng(DIRECTIONS_SEED))
 
 
 def target_value(value: Any, path: Sequence[int]) -> float:

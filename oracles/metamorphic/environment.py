@@ -121,8 +121,7 @@ def _run(
     before = (*plan.prepare, *(step.ref for step in plan.steps[:index]))
     words, build = "" if how is None else how.value, plan.steps[index].ref.build
     try:
-        made = run_under(words, wrap(built), lambda: wrap(build()), lambda: _other(before), module, trace)
-        return Result(made)
+        return Result(run_under(words, wrap(built), lambda: wrap(build()), lambda: _other(before), module, trace))
     except Exception as error:
         return Result(None, evidence_of(error))
 

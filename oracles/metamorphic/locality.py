@@ -110,8 +110,7 @@ class VariedRun(Rerun):
 
 def reach_of(subject: Subject) -> Locality:
     """Return the least that the steps promise."""
-    order = list(Locality)
-    return max((step.contract.locality for step in subject.plan.steps), key=order.index)
+    return max((step.contract.locality for step in subject.plan.steps), key=list(Locality).index)
 
 
 def _reruns(subject: Subject) -> Iterator[VariedRun]:

@@ -147,8 +147,7 @@ class Copier:
         if isinstance(expr, relax.TupleGetItem):
             return relax.TupleGetItem(self.expr(expr.tuple_value), expr.index)
         if isinstance(expr, relax.If):
-            cond = self.expr(expr.cond)
-            return relax.If(cond, self.sequence(expr.true_branch), self.sequence(expr.false_branch))
+            return relax.If(self.expr(expr.cond), self.sequence(expr.true_branch), self.sequence(expr.false_branch))
         if isinstance(expr, relax.ShapeExpr):
             return relax.ShapeExpr([self.dim(each) for each in expr.values])
         if isinstance(expr, GenericConst):

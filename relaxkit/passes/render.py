@@ -110,8 +110,7 @@ def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef
 
 def _as_without_arguments(built: Any, kind: type[Any]) -> bool:
     try:
-        plain = kind()
-        return bool(vars(built._inst) == vars(plain._inst))
+        return bool(vars(built._inst) == vars(kind()._inst))
     except Exception:  # it needs arguments, or they cannot be compared
         return False
 

@@ -237,7 +237,9 @@ def test_findings_as_table_and_json(capsys: pytest.CaptureFixture[str], tmp_path
     table = capsys.readouterr().out
     assert "FuseOps" in table
     assert "\x1b" not in table
-    assert max(map(len, table.splitlines())) <= 80
+    assert max(len(line) for line in table.splitlines() if "relaxfuzz minimize" not in line) <= 80, (
+        "a command is not cut"
+    )
     assert main(["findings", str(tmp_path), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     wanted = {

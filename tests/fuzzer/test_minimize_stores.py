@@ -60,7 +60,9 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     campaign: Path, name: Signature, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert minimize(campaign, name) == 0
-    assert f"stored in the campaign, with its script {campaign}/repros/{name.id}.py" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"stored in the campaign, with its script {campaign}/repros/{name.id}.py" in said
+    assert "kept before" not in said
     with Store.open(campaign) as store:
         found = store.finding(name.id)
     assert (found.bindings, found.repro, found.state) == (1, f"repros/{name.id}.py", FindingState.CONFIRMED)
@@ -72,7 +74,9 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert "R.abs" not in capsys.readouterr().out
     before = (campaign / str(found.repro)).stat().st_mtime_ns
     assert minimize(campaign, name) == 0  # nothing became smaller
-    assert "stored" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "stored" not in said
+    assert " candidates, from the smaller case kept before): " in said
     assert (campaign / str(found.repro)).stat().st_mtime_ns == before
 
 

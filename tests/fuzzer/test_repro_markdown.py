@@ -14,6 +14,7 @@ from sample_records import META
 
 import fuzzer.cli.main as cli
 from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Severity
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import Ending, Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.findings.signature import signature
@@ -369,9 +370,12 @@ def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
 
 def test_the_notes_end_with_the_id_and_say_the_severity_in_words() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
-    assert (
-        "* Severity: a crash, a module that is ill-formed or does not build, or an edited input (S3 of S1 to S5"
-        in report
-    )
+    assert "* Severity: a crash (S3 of S1 to S5" in report
+    for grade, oracle, said in (
+        ("S4", "mutation", "an edited input, on rare constructs"),
+        ("S1", "crash", "a silent wrong result, or a memory error"),
+        ("S3", "numeric", "a module that does not build or run"), ("S3", "locality", "a broken promise"),
+    ):  # fmt: skip
+        assert Severity(grade).words(oracle) == said
     assert f"relaxfuzz (finding `{finding().id}`): " in report
     assert "Its id" not in report

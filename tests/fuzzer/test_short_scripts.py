@@ -181,3 +181,20 @@ def test_text_that_reads_back_otherwise_is_shown_where_it_fails_with_the_same_wo
     assert [*sources_of(module, "Before")][-1] == source_of(module, "Before")
     nowhere = replace(verdict, evidence=death("signal 11"))
     assert not any("class Before:" in each.text for each in short_forms(case, nowhere).scripts), "without words: equal"
+
+
+LIFTED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):
+        R.func_attr({"num_input": 0})
+        return x
+"""
+
+
+def test_a_variable_that_nothing_defines_asks_for_no_target() -> None:
+    lift = PassRef("LiftTransformParams", "relax.transform.LiftTransformParams()")
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(LIFTED))), (lift,), 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL]
+    assert "Target" not in short_forms(case, verdict).scripts[0].text

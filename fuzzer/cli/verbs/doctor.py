@@ -68,8 +68,7 @@ def worst(checks: list[HealthCheck]) -> Health:
     """Return the verdict over all of them."""
     from fuzzer.doctor.machine import Health
 
-    order = list(Health)
-    return max((check.health for check in checks), key=order.index, default=Health.OK)
+    return max((check.health for check in checks), key=list(Health).index, default=Health.OK)
 
 
 def _lines(checks: list[HealthCheck]) -> list[str]:

@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
             _save(options.save, source, case)
 
         reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
-    _print(reduced, as_json=options.json)
+    _print(reduced, as_json=options.json, begun=source.start is not None)
     if options.module is None:
         _store(options.directory, options.finding, reduced)
     if options.others is not None:
@@ -107,7 +107,7 @@ def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:
             write_case(path, CaseFile(case, source.oracle, source.criterion.id, source.criterion.text))
 
 
-def _print(reduced: Reduced, *, as_json: bool) -> None:
+def _print(reduced: Reduced, *, as_json: bool, begun: bool) -> None:
     if as_json:
         put_json(reduced.to_object())
         return
@@ -116,8 +116,8 @@ def _print(reduced: Reduced, *, as_json: bool) -> None:
     ended = {"time": "; stopped at the time limit", "queries": "; stopped at --queries", "interrupt": "; interrupted"}
     inform(
         f"{reduced.bindings_before or 0} bindings became {reduced.bindings or 0} in {found.seconds:.1f} s "
-        f"({found.queries} candidates){ended.get(str(found.stopped), '')}: "
-        f"{reduced.criterion.id} {reduced.criterion.text}"
+        f"({found.queries} candidates{', from the smaller case kept before' if begun else ''})"
+        f"{ended.get(str(found.stopped), '')}: {reduced.criterion.id} {reduced.criterion.text}"
     )
     if found.case.passes:
         culprit = f"; at fault: {reduced.culprit}" if reduced.culprit else ""

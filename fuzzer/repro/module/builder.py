@@ -172,8 +172,7 @@ class _Writer:
         if var in self.names:
             return self.names[var]
         kind = "DataflowVar" if isinstance(var, relax.DataflowVar) else "Var"
-        text = f"relax.{kind}({_quoted(var.name)}, {self.type(var.ty)})"
-        return self._assigned(var, str(var.name), text)
+        return self._assigned(var, str(var.name), f"relax.{kind}({_quoted(var.name)}, {self.type(var.ty)})")
 
     # -- expressions ------------------------------------------------------------------------------------------------
 

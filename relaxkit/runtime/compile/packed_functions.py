@@ -237,8 +237,7 @@ def library(module: tvm.IRModule, target: Any) -> Any:
     bound = tirx.transform.BindTarget(target.with_host(target))(module)
     with _context(disabled_pass=[*_LAST, *_LEFT_OUT]):
         lowered = whole(bound)
-    packed = _last()(with_short_checks(lowered))
-    return tvm.get_global_func(_LLVM)(finish(packed), target)
+    return tvm.get_global_func(_LLVM)(finish(_last()(with_short_checks(lowered))), target)
 
 
 @functools.cache

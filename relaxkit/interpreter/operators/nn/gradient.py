@@ -52,8 +52,7 @@ def avg_pool2d_backward(request: Request) -> Any:
     request.undefined(count == 0, "window of padding alone")
     inside = (*data.shape[:2], *(each.extent + each.before + each.reach for each in along))
     shares = (grad / count.astype(grad.dtype))[..., None, None]
-    taps = [each.size for each in along]
-    return _given(request, inside, along, np.broadcast_to(shares, (*grad.shape, *taps)))
+    return _given(request, inside, along, np.broadcast_to(shares, (*grad.shape, *(each.size for each in along))))
 
 
 @semantics("grad.take_backward", compared=False)

@@ -74,8 +74,7 @@ def adaptive_avg_pool(request: Request) -> Any:
         sums = np.add.reduceat(np.pad(sums, behind), boxes, axis=axis)
         sums = sums[(slice(None),) * axis + (slice(None, None, 2),)]
         counts.append(end - begin)
-    made = _quotient(sums, _outer(counts))
-    return arranged(request.cast(made), "NC" + spatial, str(request.attr("out_layout")))
+    return arranged(request.cast(_quotient(sums, _outer(counts))), "NC" + spatial, str(request.attr("out_layout")))
 
 
 def sliding_over(request: Request, extents: Sequence[int]) -> tuple[Sliding, ...]:

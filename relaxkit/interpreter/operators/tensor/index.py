@@ -138,5 +138,4 @@ def reverse_sequence(request: Request) -> Any:
     request.undefined((lengths < 0) | (lengths > extent), "length of a sequence out of range")
     place = along_axis(np.arange(extent), axis, data.ndim)
     length = along_axis(lengths.astype(np.int64), batch, data.ndim)
-    source = np.where(place < length, length - 1 - place, place)
-    return np.take_along_axis(data, source, axis)
+    return np.take_along_axis(data, np.where(place < length, length - 1 - place, place), axis)

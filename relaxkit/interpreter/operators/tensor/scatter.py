@@ -107,5 +107,4 @@ def index_put(request: Request) -> Any:
     if len(tensors) > data.ndim or any(each.dtype == np.bool_ for each in tensors):
         raise Undefined("boolean indices, or more of them than dims")
     places = tuple([inside(request, each, extent, True) for each, extent in zip(tensors, data.shape, strict=False)])
-    way = "add" if request.attr("accumulate", False) else "update"
-    return scattered(request, data, places, values, way)
+    return scattered(request, data, places, values, "add" if request.attr("accumulate", False) else "update")

@@ -33,8 +33,7 @@ def nonzero(request: Request) -> Any:
     ONNX says of a scalar: "for scalar input, NonZero produces output shape (0, N) instead of (1, N)".
     """
     (operand,) = request.args
-    found = np.nonzero(np.atleast_1d(operand != 0))
-    return np.stack(found).astype("int64")[: operand.ndim]
+    return np.stack(np.nonzero(np.atleast_1d(operand != 0))).astype("int64")[: operand.ndim]
 
 
 @semantics("unique")

@@ -183,5 +183,4 @@ def _excluded(request: Request, scanned: Array, axis: int, neutral: int) -> Arra
     if not request.attr("exclusive", False):
         return scanned
     begin = np.full_like(np.take(scanned, [0] if scanned.shape[axis] else [], axis=axis), neutral)
-    before = np.take(scanned, range(max(scanned.shape[axis] - 1, 0)), axis=axis)
-    return np.concatenate([begin, before], axis=axis)
+    return np.concatenate([begin, np.take(scanned, range(max(scanned.shape[axis] - 1, 0)), axis=axis)], axis=axis)
