@@ -22,7 +22,7 @@ from fuzzer.core.toml import parse_toml
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.file import known_in
 from fuzzer.findings.script_parts import ScriptParts, Words
-from fuzzer.store.known import KnownAs
+from fuzzer.store.known import Cause, KnownAs
 from fuzzer.store.writer import FindingState as State
 from reports.html import SCRIPTS
 from reports.tables import Report, ordered
@@ -75,7 +75,8 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     (tmp_path / "repros" / "0000000001.py").write_text("print('<script>')\n")
     parts = ScriptParts("x", False, Words("FuseOps dies", "it lives", "it does not"))
     first = replace(report.findings[0], parts=parts)
-    known = KnownAs("some-case", 'says "so"\nand so', "https://github.com/apache/tvm/issues/17210")
+    cause = Cause("c", "It reads x.", "src/relax/a.cc: A::B", "Read y.")
+    known = KnownAs("some-case", 'says "so"\nand so', "https://github.com/apache/tvm/issues/17210", cause=cause)
     now = replace(
         full(report), directory=tmp_path, findings=[first, *report.findings[1:]], recognized={first.id: known}
     )
@@ -94,10 +95,12 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     assert search == "https://github.com/apache/tvm/issues?q=FuseOps%20it%20does%20not"
     run(f"RF.finding('{first.id}').line = 'FuseOps fails on relax.nn.pixel_shuffle: no relax.expr.If'")
     assert run(f"RF.upstream(RF.finding('{first.id}'))").endswith("?q=FuseOps%20nn.pixel_shuffle")
-    assert f"Known upstream ({known.reference}) and in relaxfuzz's corpus ({known.name}): {known.sentence[:8]}" in issue
+    assert issue.splitlines()[2] == f"Already reported: {known.reference}"
+    assert known.name not in issue
     go(run, f"finding/{first.id}")
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
-    assert known.line in shown
+    assert {known.line, cause.reason, cause.place, cause.mend} <= set(shown)
+    assert {"Copy title", "Copy body"} <= {*texts(run, "button")}
     assert run("document.querySelectorAll('a').map((each) => each.getAttribute('href'))").count(known.reference) == 1
     listed = started(
         replace(report, directory=Path("before")), replace(now, recognized={first.id: replace(known, listed=True)})
@@ -399,3 +402,6 @@ def test_commands_name_the_script_from_where_the_campaign_lies(report: Report) -
     run = started(replace(report, directory=Path("before")), replace(full(report), directory=Path("nights/my one")))
     go(run, "finding/0000000001")
     assert run("RF.scriptCommand(RF.finding('0000000001'))") == "python 'nights/my one/repros/0000000001.py'"
+    run("RF.data.campaign.programs = ['bin/python', 'bin/relaxfuzz']")
+    assert run("RF.scriptCommand(RF.finding('0000000001'))").startswith("bin/python 'nights/my one/")
+    assert run("RF.minimizing(RF.finding('0000000001'))") == "bin/relaxfuzz minimize 'nights/my one' 0000000001"
