@@ -181,10 +181,8 @@ def _is_constant(node: ast.expr) -> bool:
 
 def decorated(node: ast.FunctionDef, name: str) -> bool:
     """Say whether a function has a decorator of that last name; one called ``function`` must be the Relax parser's."""
-    for each in node.decorator_list:
-        if last_name(each) == name and (name != RELAX_DECORATOR or _RELAX_ROOTS & set(dotted(each))):
-            return True
-    return False
+    named = [each for each in node.decorator_list if last_name(each) == name]
+    return any(name != RELAX_DECORATOR or _RELAX_ROOTS & set(dotted(each)) for each in named)
 
 
 def dotted(node: ast.expr) -> tuple[str, ...]:

@@ -136,9 +136,7 @@ def _locked(path: Path, release: Release, say: Say) -> Iterator[None]:
 
 def _kept(place: Path, release: Release) -> Build | None:
     """Return the environment that is there, if it was finished and still works."""
-    if not (place / MARK).is_file():
-        return None
-    return _working(place, release)
+    return _working(place, release) if (place / MARK).is_file() else None
 
 
 def _made(place: Path, release: Release, wanted: tuple[str, ...], say: Say) -> Build:

@@ -160,9 +160,7 @@ def seed_collection(text: str) -> tuple[str, str]:
 
 def known_findings(given: Mapping[str, Any]) -> KnownFindings:
     """The findings listed in the file of option ``known``; raises ``UsageError``."""
-    if "known" not in given:
-        return KnownFindings()
-    return load_known(Path(given["known"]))
+    return load_known(Path(given["known"])) if "known" in given else KnownFindings()
 
 
 def decisions(given: Mapping[str, Any]) -> Decisions:

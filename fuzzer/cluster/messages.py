@@ -136,9 +136,7 @@ def unpack(files: Iterable[SentFile], folder: Path) -> dict[str, str]:
 
 def relocated(value: T, places: Mapping[str, str]) -> T:
     """``value`` with every text in it naming the places on the right instead of those on the left."""
-    if not places:
-        return value
-    return cast("T", _relocated(value, places))
+    return cast("T", _relocated(value, places)) if places else value
 
 
 def _relocated(value: Any, places: Mapping[str, str]) -> Any:

@@ -112,9 +112,7 @@ def _tvm_frame(filename: str, function: str) -> str | None:
     source = _CXX_SOURCE.search(path)
     if source is not None:
         file = source.group(1)
-        if file.startswith("include/tvm/ffi/"):
-            return None
-        return f"{file}:{short_function(function)}"
+        return None if file.startswith("include/tvm/ffi/") else f"{file}:{short_function(function)}"
     if not path.startswith(_TVM):
         return None
     tail = path[len(_TVM) :]

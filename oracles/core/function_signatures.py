@@ -114,9 +114,7 @@ def _fault(old: relax.Function, new: relax.Function) -> str | None:
     binding = {new_var: old_var for new_var, old_var in zip(theirs, ours, strict=True) if not new_var.same_as(old_var)}
     result = new.bind_symbolic_vars(binding).ret_ty if binding else new.ret_ty
     before, after = without_agreed_devices(old.ret_ty, result)
-    if not before.is_base_of(after):
-        return _OTHER_RESULT
-    return None
+    return None if before.is_base_of(after) else _OTHER_RESULT
 
 
 def _contradicts(function: relax.Function) -> bool:

@@ -155,9 +155,7 @@ def _unfit(subject: Subject) -> str:
 
 def _pristine(facts: Any) -> Any:
     """Return the module as it was before any pass, even when a pass has modified the object."""
-    if not facts.modified():
-        return facts.module
-    return from_json_graph_str(facts.snapshot)
+    return from_json_graph_str(facts.snapshot) if facts.modified() else facts.module
 
 
 def proof_of(subject: Subject) -> Proof:

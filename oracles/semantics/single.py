@@ -171,6 +171,4 @@ def _plain(ty: tvm.ir.Type, value: Any) -> Any:
 def _argument(value: Any) -> Any:
     if isinstance(value, ShapeValue):
         return tvm.runtime.ShapeTuple(value.dims)
-    if isinstance(value, tuple):
-        return tuple(_argument(part) for part in value)
-    return value
+    return tuple(_argument(part) for part in value) if isinstance(value, tuple) else value

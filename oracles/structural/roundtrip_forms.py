@@ -225,6 +225,4 @@ def _follow(root: tvm.Object, path: tvm_ffi.access_path.AccessPath) -> tuple[lis
 
 
 def _kind(item: object) -> str:
-    if isinstance(item, tvm.ir.Op):
-        return str(item.name)
-    return type(item).__name__
+    return str(item.name) if isinstance(item, tvm.ir.Op) else type(item).__name__

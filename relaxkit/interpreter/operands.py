@@ -52,10 +52,7 @@ def finished(request: Request, value: Any) -> Any:
     value = np.asarray(value)
     if value.dtype.itemsize == 1 and is_floating(value):
         request.undefined(~np.isfinite(value), "number out of a float8's range")
-    for each in request.args:
-        if isinstance(each, np.ndarray):
-            return value
-    return value.item()
+    return value if any(isinstance(each, np.ndarray) for each in request.args) else value.item()
 
 
 def elementwise(name: str, function: Callable[..., Any], given: Callable[[Request], tuple[Array, ...]] = pair) -> None:

@@ -88,9 +88,7 @@ def outline(ty: Any) -> str:
     if isinstance(ty, relax.TensorType):
         dims = dims_of(ty)
         return f"tensor {ty.dtype} {ty.ndim if dims is None else len(dims)}{'' if dims is not None else '?'}"
-    if isinstance(ty, relax.ShapeType):
-        return f"shape {ty.ndim}"
-    return str(ty)
+    return f"shape {ty.ndim}" if isinstance(ty, relax.ShapeType) else str(ty)
 
 
 # Where values lie: two of one term may be in memory of their own, and two of other terms in the same.

@@ -37,9 +37,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("give --excluded or --campaign, not both: no campaign tests an excluded pass")
     if options.excluded:
         return _excluded(options)
-    if options.campaign is not None:
-        return _judged(options)
-    return _contracts(options)
+    return _judged(options) if options.campaign is not None else _contracts(options)
 
 
 def _contracts(options: argparse.Namespace) -> int:

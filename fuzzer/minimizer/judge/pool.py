@@ -48,9 +48,7 @@ MOST_TRIES = 8
 
 def tries_for(rate: float) -> int:
     """Return how many fresh processes judge a candidate of a finding that shows in such a share of them."""
-    if rate >= 1.0:
-        return 1
-    return min(MOST_TRIES, math.ceil(math.log(MISSED) / math.log(1.0 - rate)))
+    return 1 if rate >= 1.0 else min(MOST_TRIES, math.ceil(math.log(MISSED) / math.log(1.0 - rate)))
 
 
 class JudgePool:

@@ -60,9 +60,7 @@ def grid_sample(request: Request) -> Any:
 
 def _place(positions: Array, extent: int, aligned: bool) -> Array:
     """Return the positions in [-1, 1] as pixel coordinates."""
-    if aligned:
-        return (positions + 1) * (extent - 1) / 2
-    return ((positions + 1) * extent - 1) / 2
+    return (positions + 1) * (extent - 1) / 2 if aligned else ((positions + 1) * extent - 1) / 2
 
 
 def _beyond(place: Array, extent: int, padding: str, aligned: bool) -> Array:
