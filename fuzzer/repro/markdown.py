@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shell, shorten, visible
+from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -240,9 +240,10 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, module: str, directory: Path) -> str:
-    size = f", {finding.bindings} binding{'s' * (finding.bindings != 1)}" if finding.bindings is not None else ""
+    size = [] if parts.python else [f"{parts.lines} lines"]  # those of a builder say nothing of the module
+    size += [] if finding.bindings is None else [counted(finding.bindings, "binding")]
     seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
-    smaller = f"minimized to {module} ({parts.lines} lines{size})"
+    smaller = f"minimized to {module} ({', '.join(size)})"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         command = f"{shell('relaxfuzz')} minimize {quoted_path(directory)} {finding.id}"

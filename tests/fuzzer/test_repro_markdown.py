@@ -327,6 +327,11 @@ def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:
     assert escaped("a_b.c_d [e](f) @g") == r"a_b.c_d \[e\](f) @&#8203;g"
 
 
+def test_lines_of_a_builder_are_not_counted_as_those_of_the_module() -> None:
+    report = bug_report(finding(), VERDICT, INFO, "", replace(script().parts, python=True))
+    assert "minimized to the module above (1 binding)." in report
+
+
 def test_a_title_is_what_one_types_into_the_field_for_it() -> None:
     for text in (
         "computes relax.nn.layer_norm wrongly: 1.0 instead of 0.0 at index [0, 1]", "fails: Call->op must be a < b | c",
