@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fcntl import ioctl
 from io import StringIO
 from pathlib import Path
@@ -52,12 +52,15 @@ def told(arguments: Sequence[str], columns: int | None, **environment: str) -> s
 
 
 @pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> str:
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Name of a campaign in the working directory: a command is never broken, so a long path would be too wide."""
     folder = tmp_path_factory.mktemp("terminal")
     with Store.create(folder / "c", META) as store:
         store.record_shard(shard(0, hit(TITLE, 0)), 1.0)
     (folder / "policy.toml").write_text(POLICY)
-    return str(folder / "c")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield "c"
 
 
 def words(text: str) -> str:
@@ -114,7 +117,7 @@ def test_no_escape_in_a_pipe_and_colours_on_a_terminal(campaign: str, verb: str)
 
 
 def test_the_gate_colours_its_verdict_where_it_may(campaign: str) -> None:
-    arguments = ["gate", campaign, "--policy", str(Path(campaign).parent / "policy.toml")]
+    arguments = ["gate", campaign, "--policy", "policy.toml"]
     shown = told(arguments, 80)
     assert re.search(r"\x1b\[1;31mgate FAILED\x1b\[0m", shown)
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", told(arguments, 80, NO_COLOR="1"))
