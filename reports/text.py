@@ -49,7 +49,7 @@ def _head(report: Report) -> list[RenderableType]:
         prose(
             f"Campaign with seed {info.seed} on TVM {info.tvm_version}, {info.state}: {info.modules} modules,\n"
             f"{info.examples} cases for {passes} in {duration(info.elapsed_seconds)} with "
-            f"{counted(info.workers, 'worker')} (asked for {info.budget_text}; triage takes extra time)"
+            f"{counted(info.workers, 'worker')} (limit: {info.budget_text}; triage takes extra time)"
         )
     ]
 

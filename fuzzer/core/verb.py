@@ -114,8 +114,8 @@ OPTIONS = (
            "operators together have a weight of 10 (docs/drawing-modules.md)", _NAMES),
     Option("plant", "FILE.py:FUNCTION", "your code to insert into most modules: a function of tensors or a Fragment, "
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "whether an oracle that has never found a failure in a TVM pass checks only some of its "
-           "cases (default: on)"),
+    Option("shares", "on|off", "let an oracle that has never found a failure in a TVM pass check only some of that "
+           "pass's cases (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

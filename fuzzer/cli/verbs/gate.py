@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, with all that --explain prints")
+    parser.add_argument("--json", action="store_true", help="print what --explain prints, as one JSON object")
 
 
 def _run(options: argparse.Namespace) -> int:
