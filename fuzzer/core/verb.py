@@ -89,7 +89,7 @@ OPTIONS = (
     Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
     Option("time", "TIME",
            "generate modules for this long, such as 90s, 30m, 8h or 1h30m (default: 10m); triage of the findings may "
-           "then take another minute, or a fifth of this time if that is longer", _TIME),
+           "then take another 15 s, or a tenth of this time if that is longer", _TIME),
     Option("seed", "N", "seed for every random choice (default: chosen at random and printed)", (int,)),
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
