@@ -84,6 +84,8 @@ def joined_rows(
     rows["shards"] = [row for source, places in pairs for row in renumbered(source, "shards", "number", places)]
     reached = [row for source, places in pairs for row in renumbered(source, "reached", "shard", places)]
     rows["reached"] = _best(reached, lambda row: row["block"], lambda row: row["shard"])
+    lines = [row for source in sources for row in source["lines"]]
+    rows["lines"] = _best(lines, lambda row: (row["place"], row["line"]), lambda row: not row["ran"])
     findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]
     rows["findings"], chosen = _findings(findings, own)
     rows["growth"] = sources[0]["growth"] if len(sources) == 1 else _growth(sources, rows)

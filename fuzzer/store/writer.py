@@ -173,6 +173,10 @@ class Store(StoreReader):
                 "WHERE excluded.shard < shard",
                 [(block, result.number) for result in results for block in result.reached],
             )
+            self._db.executemany(
+                "INSERT INTO lines VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ran = max(ran, excluded.ran)",
+                [(place, line, ran) for (place, line), ran in total.lines.items()],
+            )
             growth = self._growth.add(self._db, total, elapsed)
             add_rows(self._db, "costs", [(each, taken, 0.0) for each, taken in total.failing.items()])
         self._growth = growth
