@@ -22,6 +22,7 @@ from fuzzer.store import door, timeline, trust
 from fuzzer.store.database import COVERAGE, FILE_NAME, LOCK_NAME, StoreError, add_rows, connect, store_error, take_lock
 from fuzzer.store.reader import StoreReader
 from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
+from relaxkit.files import make_directory
 
 __all__ = ["FILE_NAME", "CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally", "store_error"]
 
@@ -56,7 +57,7 @@ class Store(StoreReader):
         """A new campaign in an empty or missing directory, this user's ``own`` or not; raises ``StoreError``."""
         directory = Path(directory)
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            make_directory(directory)
             names = [each.name for each in directory.iterdir() if not each.name.startswith(_NEW)]
             if names not in ([], [LOCK_NAME]):  # what a killed creation leaves behind
                 raise StoreError(f"'{directory}' is not empty and contains no campaign")

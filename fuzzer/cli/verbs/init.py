@@ -18,7 +18,7 @@ from fuzzer.core.text import printable, quoted_path
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
-from relaxkit.files import confine, read_text, write_atomically
+from relaxkit.files import confine, make_directory, read_text, write_atomically
 
 _FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
@@ -105,7 +105,7 @@ def _run(options: argparse.Namespace) -> int:
             print(*[f"kept {path}"] if before else [], sep="", end="\n" if before else "")
             continue
         with file_errors("write", path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(path.parent, links=True)
             write_atomically(path, text)
         print(f"wrote {path}")
     for ref in config.user_passes if config else ():

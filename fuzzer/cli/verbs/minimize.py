@@ -171,9 +171,10 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
 
 def _write_others(reduced: Reduced, folder: Path) -> None:
     from fuzzer.core.case import CaseFile, write_case
+    from relaxkit.files import make_directory
 
     with file_errors("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
         for other in reduced.minimized.others:
             oracle = "" if other.failing.verdict is None else str(other.failing.verdict.oracle)
             path = folder / f"{other.failing.id}.json"
