@@ -17,6 +17,7 @@ from strategies.constructs import (
     control_flow,
     data_dependent,
     devices,
+    distributed,
     impure,
     local_functions,
     lowered,
@@ -161,6 +162,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(8, impure.draw_packed_call, Feature.PACKED_CALLS),
     Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, StepPlace.TOP_LEVEL),
     Action(12, non_executable, Feature.NON_EXECUTABLE),
+    Action(12, distributed.draw, Feature.DISTRIBUTED),
 )
 
 
@@ -223,7 +225,7 @@ def step_without_if(scope: Scope) -> None:
         step(scope)
 
 
-_SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS)
+_SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS, Feature.DISTRIBUTED)
 
 ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     **{action.feature: action.run for action in reversed(ACTIONS) if action.feature not in _SHOWN_BY_PLAN},

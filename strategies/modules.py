@@ -22,7 +22,7 @@ from relaxkit.ir.functions import mentioned_names, relax_functions
 from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import load_factory, load_named
 from strategies import actions
-from strategies.constructs import attributes, devices, recursion
+from strategies.constructs import attributes, devices, distributed, recursion
 from strategies.functions import FunctionPlan, build
 from strategies.idioms import BlockKind, Idiom, Planned, aimed
 from strategies.operators import OPERATORS, OperatorRow
@@ -201,8 +201,7 @@ def _modules(
         module = frame.builder.get()
     if not top.has(Feature.DEAD_CODE):
         module = without_unused(module)
-    if frame.vdevices:
-        module.update_global_info("vdevice", list(frame.vdevices))
+    module = frame.listed(module)
     top.renew()
     if top.has(Feature.MODULE_ATTRS) and (Feature.MODULE_ATTRS in demand or top.index(4)):
         module = module.with_attrs(attributes.module_attributes(top))
@@ -345,6 +344,9 @@ def _functions(
     frame, draw = top.module, top.draw
     top.renew()
     steps = min(1 + top.index(max_bindings * 3 // 2), max_bindings)
+    if Feature.DISTRIBUTED in demand:
+        distributed.draw(top)
+        max_functions -= 1
     count = _count(top, demand, max_functions)
     frame.function_room -= count - 1
     name = top.pick(PUBLIC_NAMES)

@@ -28,6 +28,7 @@ FEATURES = {
     Feature.UNKNOWN_SHAPES: 'tensors of which only the rank is known: `R.Tensor(dtype="float32", ndim=2)`',
     Feature.VAGUE_TYPES: "variables declared with a less precise type than that of their values, and `R.match_cast` back",
     Feature.VAGUE_OPERANDS: "operands declared without a shape, rank or dtype; such modules are not executed",
+    Feature.DISTRIBUTED: "functions of distributed tensors, `R.DTensor`, or of tensors under `R.dist.annotate_sharding`",
     Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
     Feature.PRIM_PARAMS: "scalar parameters, `R.Prim`",
     Feature.UPPER_BOUNDS: "the function attribute `tir_var_upper_bound`",

@@ -185,6 +185,7 @@ _SUBSTITUTES = {
     None: "{}",
     Substitute.CODEGEN: "with_codegen({}, plain_build)",
     Substitute.CUDA_GRAPH: "with_cuda_graph({})",
+    Substitute.ALL_REDUCE: "with_all_reduce({})",
 }
 
 

@@ -103,7 +103,7 @@ PIECES = (
 """Files whose definitions every script may use."""
 EXTERNAL_PIECES = tuple(
     f"relaxkit/runtime/{name}.py"
-    for name in ("values", "compile/lowering", "compile/linking", "run", "external", "cuda_graph")
+    for name in ("values", "compile/lowering", "compile/linking", "run", "external", "cuda_graph", "all_reduce")
 )
 """Files with what ``with_codegen``, in the expression of a ``RunCodegen``, needs."""
 _MEGABYTES = 3072  # the memory limit of a campaign's worker

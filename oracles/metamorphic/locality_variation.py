@@ -101,7 +101,7 @@ def _added(subject: Subject, chance: random.Random, reach: Locality) -> ModuleVa
     module, fixed = subject.module, _public(subject.module)
     if not fixed or any(name.startswith(NAME) for name in functions_of(module)):
         return None
-    twin &= "vdevice" not in module.global_infos  # TVM finds a device by its address, and a copy has its own
+    twin &= not module.global_infos  # TVM finds a device, or a mesh, by its address, and a copy has its own
     builder, unrelated = _twin(subject, chance) if twin else _built(subject, chance)
     if unrelated is None:
         return None

@@ -69,7 +69,10 @@ def renamed(module: tvm.IRModule, names: dict[str, str]) -> Any:
 
     items = [(replaced(var), function) for var, function in module.functions.items()]
     pair = (tvm.ir.GlobalVar, replaced)
-    return with_functions(module, [(var, tvm_ffi.structural_map(function, pair)) for var, function in items])
+    try:
+        return with_functions(module, [(var, tvm_ffi.structural_map(function, pair)) for var, function in items])
+    except TypeError:  # a function has something that cannot be copied by itself: the mesh of a distributed tensor
+        return _renamed_graph(graph_of(module), names)
 
 
 def copy_of(module: tvm.IRModule) -> Any:

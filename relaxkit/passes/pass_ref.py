@@ -30,9 +30,14 @@ class Substitute(enum.Enum):
 
     CODEGEN = "a registered code generator (``relaxkit.runtime.external``)"
     CUDA_GRAPH = "builtins of CUDA graphs (``relaxkit.runtime.cuda_graph``)"
+    ALL_REDUCE = "an all-reduce between processes on one GPU (``relaxkit.runtime.all_reduce``)"
 
 
-_SUBSTITUTES = {"RunCodegen": Substitute.CODEGEN, "RewriteCUDAGraph": Substitute.CUDA_GRAPH}
+_SUBSTITUTES = {
+    "RunCodegen": Substitute.CODEGEN,
+    "RewriteCUDAGraph": Substitute.CUDA_GRAPH,
+    "IPCAllReduceRewrite": Substitute.ALL_REDUCE,
+}
 
 
 @functools.cache
@@ -153,6 +158,10 @@ def _with(substitute: Substitute, built: Any) -> Any:
         from relaxkit.runtime.cuda_graph import with_cuda_graph
 
         return with_cuda_graph(built)
+    if substitute is Substitute.ALL_REDUCE:
+        from relaxkit.runtime.all_reduce import with_all_reduce
+
+        return with_all_reduce(built)
     from relaxkit.runtime import session
     from relaxkit.runtime.external import with_codegen
 

@@ -43,7 +43,7 @@ _BY_OPERATOR = {
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_dps_packed"), Feature.PACKED_CALLS),
     **dict.fromkeys(("relax.print", "relax.assert_op", "relax.invoke_closure"), Feature.IMPURE_CALLS),
     # What type-checks, but no pass lowers and CodeGenVM refuses.
-    "relax.call_tir_with_grad": Feature.NON_EXECUTABLE,
+    **dict.fromkeys(("relax.call_tir_with_grad", "relax.ccl.allreduce"), Feature.NON_EXECUTABLE),
     **{row.name: Feature.NON_EXECUTABLE for row in OPERATORS if not row.executable},
 }
 _BY_KIND = {
@@ -88,8 +88,8 @@ def features_of(module: tvm.IRModule) -> frozenset[Feature]:
     functions = {str(var.name_hint): function for var, function in relax_items(module)}
     if len(functions) < len(module.functions):
         found.add(Feature.KERNELS)
-    if "vdevice" in module.global_infos and len(module.global_infos["vdevice"]):
-        found.add(Feature.VDEVICE)
+    tables = (("vdevice", Feature.VDEVICE), ("mesh", Feature.DISTRIBUTED))
+    found |= {feature for table, feature in tables if len(module.global_infos.get(table, ()))}
     if attributes(module).keys() - _KNOWN_MODULE_ATTRS:
         found.add(Feature.MODULE_ATTRS)
     composites = {name for name, function in functions.items() if is_composite(function)}

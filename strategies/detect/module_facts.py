@@ -64,6 +64,7 @@ class Facts:
         functions: The public Relax functions, composites excepted.
         relax_functions: How many Relax functions there are, composites excepted.
         vdevices: Length of the vdevice table.
+        meshes: Length of the table of meshes of devices.
         external: Whether there are functions for the external code generator.
         workspace: Whether an external function asks for a workspace.
         lowered: Whether a function is lowered already, in part or as a whole.
@@ -87,6 +88,7 @@ class Facts:
     functions: tuple[FunctionFacts, ...] = ()
     relax_functions: int = 0
     vdevices: int = 0
+    meshes: int = 0
     external: bool = False
     workspace: bool = False
     lowered: bool = False
@@ -188,6 +190,7 @@ def facts_of(module: tvm.IRModule | None, idioms: Iterable[str] = ()) -> Facts:
     facts.functions = tuple(replace(each, called=each.name in called) for each in functions)
     facts.replaceable = tuple(sorted(name for name in names if name.partition(".")[0] in REPLACEMENTS))
     facts.vdevices = len(module.global_infos.get("vdevice", ()))
+    facts.meshes = len(module.global_infos.get("mesh", ()))
     facts.losses, facts.chains, facts.not_single = tuple(losses), longest(chains), frozenset(not_single)
     return facts
 

@@ -13,6 +13,7 @@ from strategies.idioms import (
     calls,
     convolutions,
     data_movement,
+    distributed,
     elementwise,
     kernels,
     matmuls,
@@ -29,7 +30,7 @@ from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
 _THEMES = (
-    elementwise, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages,
+    elementwise, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages, distributed,
 )  # fmt: skip
 IDIOMS: tuple[Idiom, ...] = tuple(idiom for theme in _THEMES for idiom in theme.TABLE)
 

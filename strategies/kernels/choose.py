@@ -64,7 +64,7 @@ def draw_with_gradient(scope: Scope) -> Value:
     """Bind a ``call_tir_with_grad``; nothing lowers it, so the module cannot be executed."""
     kernel = next(kernel for kernel in KERNELS if kernel.name == "te_add_one")
     operand = scope.tensor(dtypes=("float32", "float64"), static=static(scope), bounds=Bounds(-8.0, 8.0))
-    var = _function(scope, kernel, [operand])
+    var = function_of(scope, kernel, [operand])
     call = relax.op.call_tir_with_grad(var, [operand.expr], operand.ty, "te_add_one_grad")
     return scope.emit(call, operand.known + Bounds(1, 1, True))
 
@@ -72,7 +72,7 @@ def draw_with_gradient(scope: Scope) -> Value:
 def emit_kernel(scope: Scope, kernel: Kernel, operands: Sequence[Value], bounds: Sequence[Bounds]) -> Value:
     """Bind the call; several outputs come as a tuple of which one or all are projected."""
     outputs = kernel.outputs(*[operand.dims for operand in operands])
-    var = _function(scope, kernel, operands)
+    var = function_of(scope, kernel, operands)
     types = [relax.TensorType(list(dims), operands[0].dtype) for dims in outputs]
     arguments = [operand.expr for operand in operands]
     wide = [Bounds(b.lo, b.hi, True) if not is_float(operands[0].dtype) else b.rounded() for b in bounds]
@@ -85,7 +85,7 @@ def emit_kernel(scope: Scope, kernel: Kernel, operands: Sequence[Value], bounds:
     return drawn_kernels.emit_outputs(scope, call, types, wide)
 
 
-def _function(scope: Scope, kernel: Kernel, operands: Sequence[Value]) -> Any:
+def function_of(scope: Scope, kernel: Kernel, operands: Sequence[Value]) -> Any:
     """Return the global variable of the kernel in the module under construction."""
     key = (kernel.name, operands[0].dtype, numbered([operand.shape for operand in operands]))
     found = scope.module.kernels.get(key)

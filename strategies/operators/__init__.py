@@ -48,6 +48,7 @@ _STORAGE = (
 _LOWERED = "made by the last lowering passes only, for which no module is drawn: no front end writes it"
 _DISCO = "needs a Disco session (several devices): the runtime refuses outside of a worker thread"
 _DISTRIBUTED = "for distributed modules over a device mesh, which no CPU build has"
+_MESHES = "no row, but drawn: needs the module's mesh of devices (strategies.constructs.distributed)"
 _KERNELS = "no row, but drawn: kernels come with it (strategies.kernels.choose)"
 _DEVICES = "no row, but drawn: needs the module's vdevice table (strategies.constructs.devices)"
 _CLOSURES = "no row, but drawn: needs a function to close over values (strategies.constructs.closures)"
@@ -66,12 +67,12 @@ exclusions: dict[str, str] = {
     "relax.call_tir_with_grad": "no row, but drawn in modules that need not run: nothing lowers it (CodeGenVM "
     "refuses), and its gradient is Python code by name (strategies.kernels.choose)",
     "relax.ccl.allgather": _DISCO,
-    "relax.ccl.allreduce": _DISCO,
+    "relax.ccl.allreduce": "no row, but drawn in modules that need not run (strategies.idioms.distributed)",
     "relax.ccl.broadcast_from_worker0": _DISCO,
     "relax.ccl.scatter_from_worker0": _DISCO,
-    "relax.dist.annotate_sharding": _DISTRIBUTED,
+    "relax.dist.annotate_sharding": _MESHES,
     "relax.dist.call_tir_local_view": _DISTRIBUTED,
-    "relax.dist.redistribute": _DISTRIBUTED,
+    "relax.dist.redistribute": _MESHES,
     "relax.dist.redistribute_replica_to_shard": _DISTRIBUTED,
     "relax.hint_on_device": _DEVICES,
     "relax.to_vdevice": _DEVICES,

@@ -45,11 +45,11 @@ def split(choices: Choices, facts: Facts) -> str:
     """Draw SplitCallTIRByPattern: kernels to look for, of the shape of those that are planted for it, since a pattern
     of any shape matches nothing; and what a generator takes of what is found."""
     patterns = []
-    for element in choices.subset(_KERNELS) if choices.index(4) else ():
+    for element in choices.subset(_KERNELS) if choices.index(8) else ():
         buffer = f'tvm.te.placeholder({MATCHED_SHAPE}, "float32", name="A")'
         made = f'tvm.te.compute(A.shape, lambda *i: {element}, name="compute")'
         patterns.append(f'(lambda A: tvm.te.create_prim_func([A, {made}], index_dtype_override="int64"))({buffer})')
-    return call("SplitCallTIRByPattern", f"[{', '.join(patterns)}]", choices.pick(_FOUND))
+    return call("SplitCallTIRByPattern", f"[{', '.join(patterns)}]", choices.pick((*_FOUND, *_FOUND[1:])))
 
 
 LAYOUTS: dict[str, tuple[tuple[str, ...], ...]] = {

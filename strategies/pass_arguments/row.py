@@ -19,8 +19,6 @@ NEVER = 0
 """The pass is not meant for such a module, or cannot do anything with it."""
 UNLIKELY = 1
 """Nothing of what the pass looks for is there. Some such modules are tried all the same: they must stay as they are."""
-IDLE = 4
-"""The pass finds nothing in any module that is drawn: what is judged is that it leaves modules as they are."""
 LIKELY = 12
 """All that the pass looks for is there, or it always finds something."""
 NEAR = 18

@@ -1,8 +1,4 @@
-"""The table of passes: how each is drawn, for which modules, and how often.
-
-A pass for which no module is drawn that it has something to do on (nothing to attach, machines that are not there) has
-the fitness :data:`~strategies.pass_arguments.row.IDLE`.
-"""
+"""The table of passes: how each is drawn, for which modules, and how often."""
 
 from __future__ import annotations
 
@@ -33,7 +29,7 @@ from strategies.pass_arguments.lowering import (
     split,
 )
 from strategies.pass_arguments.patterns import fuse_by_pattern
-from strategies.pass_arguments.row import AIMED, IDLE, NEAR, NEVER, UNLIKELY, PassRow, calls_all, calls_any
+from strategies.pass_arguments.row import AIMED, NEAR, NEVER, UNLIKELY, PassRow, calls_all, calls_any
 
 _CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose")
 _SORTS = ("sort", "argsort", "topk", "cumsum", "cumprod")
@@ -52,6 +48,10 @@ def _several_functions(facts: Facts) -> bool:
     return facts.relax_functions > 1
 
 
+def _spread(facts: Facts) -> bool:
+    return facts.meshes > 0
+
+
 def _function_calls(facts: Facts) -> bool:
     return facts.function_calls
 
@@ -68,7 +68,7 @@ ROWS: tuple[PassRow, ...] = (
         finds=lambda facts: any(f.outputs and "float" in f.outputs[0].dtype for f in facts.functions),
     ),
     PassRow("AttachAttrLayoutFreeBuffers", weight=69),
-    PassRow("AttachExternModules", texts=("[]",), weight=31, fitness=IDLE),
+    PassRow("AttachExternModules", texts=("[]",), weight=10),
     PassRow("AttachGlobalSymbol", weight=9),
     PassRow(
         "BindParams",
@@ -130,7 +130,7 @@ ROWS: tuple[PassRow, ...] = (
         finds=calls_any("exp", "tanh", "erf", "nn.softmax"),
         raises=_function_calls,
     ),
-    PassRow("FoldBatchnormToConv2D", weight=74, aimed_weight=5, finds=calls_all(nn__conv2d=1, nn__batch_norm=1)),
+    PassRow("FoldBatchnormToConv2D", weight=140, aimed_weight=6, finds=calls_all(nn__conv2d=1, nn__batch_norm=1)),
     PassRow("FoldConstant", weight=21, aimed_weight=2, finds=lambda facts: facts.constants),
     PassRow("FoldVDeviceScopeChange", weight=35, finds=lambda facts: facts.vdevices > 0),
     PassRow("FuseOps", bounded_fusion, weight=83),
@@ -145,7 +145,7 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: bool(facts.losses),
         finds=lambda facts: any(loss.differentiable for loss in facts.losses),
     ),
-    PassRow("IPCAllReduceRewrite", texts=("1", "2"), weight=24, fitness=IDLE),
+    PassRow("IPCAllReduceRewrite", texts=("1", "2"), weight=280, aimed_weight=8, finds=calls_any("ccl.allreduce")),
     PassRow("InlinePrivateFunctions", weight=23, aimed_weight=2, meant_for=_several_functions, finds=_function_calls),
     PassRow("KillAfterLastUse", weight=79, aimed_weight=3),
     PassRow("LambdaLift", weight=20, aimed_weight=2, finds=lambda facts: facts.local_functions),
@@ -159,7 +159,7 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: _weighted(facts) or _transforms(facts),
     ),
     PassRow("LegalizeOps", legalize, weight=105),
-    PassRow("LegalizeRedistribute", weight=24, fitness=IDLE),
+    PassRow("LegalizeRedistribute", weight=36, aimed_weight=8, finds=_spread),
     PassRow(
         "LiftTransformParams",
         lift,
@@ -168,9 +168,9 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: _weighted(facts) and not _transforms(facts),
     ),
     PassRow("LowerAllocTensor", weight=103),
-    PassRow("LowerDistIR", weight=25, fitness=IDLE),
-    PassRow("LowerGPUIPCAllocStorage", weight=24, fitness=IDLE),
-    PassRow("LowerGlobalViewToLocalView", weight=22, fitness=IDLE),
+    PassRow("LowerDistIR", weight=90, aimed_weight=4, finds=_spread),
+    PassRow("LowerGPUIPCAllocStorage", weight=9),
+    PassRow("LowerGlobalViewToLocalView", weight=90, aimed_weight=4, finds=_spread),
     PassRow("LowerRuntimeBuiltin", weight=112),
     PassRow(
         "MergeCompositeFunctions",
@@ -183,7 +183,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("Normalize", weight=5, aimed_weight=2),
     PassRow("NormalizeGlobalVar", weight=8, aimed_weight=2),
     PassRow("OptimizeLayoutTransform", weight=86, aimed_weight=9, finds=calls_all(layout_transform=2)),
-    PassRow("PropagateSharding", weight=25, fitness=IDLE),
+    PassRow("PropagateSharding", weight=42, aimed_weight=14, finds=_spread),
     PassRow("RealizeVDevice", weight=43, aimed_weight=6, finds=calls_any("hint_on_device", "to_vdevice")),
     PassRow("RemovePurityChecking", weight=9),
     PassRow("RemoveRedundantReshape", weight=50, aimed_weight=6, finds=calls_any("reshape")),
@@ -195,7 +195,13 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("RewriteDataflowReshape", weight=397, aimed_weight=13, finds=calls_any(*_RESHAPES)),
     PassRow("RunCodegen", run_codegen, weight=1720, aimed_weight=39, meant_for=lambda facts: facts.external),
     PassRow("SpecializePrimFuncBasedOnCallSite", weight=89, aimed_weight=3),
-    PassRow("SplitCallTIRByPattern", split, weight=319, fitness=IDLE),
+    PassRow(
+        "SplitCallTIRByPattern",
+        split,
+        weight=400,
+        aimed_weight=10,
+        finds=lambda facts: "matched_kernel" in facts.idioms,
+    ),
     PassRow("SplitLayoutRewritePreproc", weight=144),
     PassRow("StaticPlanBlockMemory", weight=95, aimed_weight=7),
     PassRow("ToMixedPrecision", mixed_precision, weight=38, aimed_weight=3, finds=calls_any("matmul", *_CONVOLUTIONS)),

@@ -97,6 +97,7 @@ class Feature(str, enum.Enum):
     SEVERAL_VDEVICES = "several-vdevices", 36, "device-hints"
     VAGUE_TYPES = "vague-types", 48, "match-cast", "unknown-shapes"
     VAGUE_OPERANDS = "vague-operands", 16, "match-cast", "unknown-shapes"
+    DISTRIBUTED = "distributed", 3, "kernels", "multiple-functions"
 
     def __str__(self) -> str:
         return str.__str__(self)
@@ -105,7 +106,7 @@ class Feature(str, enum.Enum):
 REQUIRES = {feature: tuple(map(Feature, feature.needs)) for feature in Feature if feature.needs}
 """A feature on the left cannot occur without those on the right."""
 
-NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature.VAGUE_OPERANDS})
+NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature.VAGUE_OPERANDS, Feature.DISTRIBUTED})
 """Features that keep a module from being built by the reference pipeline."""
 
 PLANTED: dict[Feature, int] = {

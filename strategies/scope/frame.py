@@ -87,6 +87,7 @@ class ModuleFrame:
         executable: Whether the module must be executable on a CPU.
         callables: The functions that a later function may call.
         vdevices: The vdevice table, empty for a module without one.
+        meshes: The meshes of devices so far over which distributed functions spread their tensors.
         kernels: Signatures of the kernels by what they compute, so that equal ones are shared.
         strict: Whether the caller wants only modules that build: what TVM should build and does not is left out, too.
         forbidden: What the caller forbade.
@@ -106,6 +107,7 @@ class ModuleFrame:
     executable: bool
     callables: list[CalleeSignature] = field(default_factory=list)
     vdevices: tuple[Any, ...] = ()
+    meshes: list[Any] = field(default_factory=list)
     kernels: dict[Any, Any] = field(default_factory=dict)
     strict: bool = False
     forbidden: frozenset[Feature] = frozenset()
@@ -161,6 +163,13 @@ class ModuleFrame:
         if dims not in self._shapes:
             self._shapes[dims] = relax.ShapeExpr(list(dims))
         return self._shapes[dims]
+
+    def listed(self, module: Any) -> Any:
+        """Return the module with its tables of devices and of meshes."""
+        for name, table in (("vdevice", self.vdevices), ("mesh", self.meshes)):
+            if table:
+                module.update_global_info(name, list(table))
+        return module
 
     @contextlib.contextmanager
     def builder_scope(self) -> Iterator[None]:

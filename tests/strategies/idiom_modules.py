@@ -56,9 +56,7 @@ def planted(draw: Any, planned: Planned, symbolic: bool = False, parameters: int
         body.blocks = [block]
         weighted = scope.frame.is_weighted
         finish(scope, body, FunctionPlan("main", weighted=weighted), result)
-        whole = module.builder.get()
-    if module.vdevices:
-        whole.update_global_info("vdevice", list(module.vdevices))
+        whole = module.listed(module.builder.get())
     return whole, result
 
 

@@ -13,7 +13,6 @@ from strategies.idioms import IDIOMS, Planned, aimed
 from strategies.idioms.idiom import SUFFIX
 from strategies.idioms.planting import for_passes, passes_for
 from strategies.modules import described_modules
-from strategies.pass_arguments.row import IDLE
 from strategies.pass_arguments.table import PASS_ROWS, aimed_weights
 from strategies.scope.choices import Choices
 from strategies.scope.features import Feature
@@ -31,7 +30,7 @@ NO_IDIOM = {
     "RewriteCUDAGraph",  # acts on whatever allocates memory of constant size
     "AppendLoss",  # acts on functions of one dataflow block, by the types that they return
     "FoldVDeviceScopeChange",  # folds moves between memory scopes of one GPU; removes what is unused everywhere
-    *(name for name, row in PASS_ROWS.items() if row.fitness == IDLE),  # find nothing in any module
+    "LowerGPUIPCAllocStorage",  # writes anew what it visits: memory that processes share is a GPU's
 }  # fmt: skip
 
 NEAR = [(idiom, near) for idiom in IDIOMS for near in idiom.near_misses]

@@ -41,8 +41,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
-        findings, past, info = store.findings(), store.regressions(), store.info()
-        notes = noted(store.tallies(), store.lines())
+        findings, past, info, tallies = store.findings(), store.regressions(), store.info(), store.tallies()
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)
@@ -58,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
         show(*_table(groups, known, options.directory))
     else:
         print(nothing(findings, options, known, info.passes))
-    show(*map(prose, notes))
+    show(*map(prose, noted(tallies)))
     if past:
         from fuzzer.campaign.regression import in_words
 

@@ -10,6 +10,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 from tvm import relax
+from tvm.ir.global_info import GlobalInfo
 
 from fuzzer.minimizer.reductions.reduction import Edits, edit, reduction
 from relaxkit.ir.retype import Invalid, fields_of, with_fields
@@ -32,8 +33,9 @@ def attributes(sketch: Sketch) -> Edits:
                 yield (0, number, place), edit(sketch, _attribute, key, name)
     for place, key in enumerate(sorted(sketch.attrs)):
         yield (1, place), edit(sketch, _attribute, key)
-    for place, key in enumerate(sorted(sketch.global_infos)):
-        if key != "vdevice" or next(of_operators(sketch), None) is None:  # TVMScript could not say what they name
+    named = [*of_operators(sketch), *_meshes(sketch)]  # TVMScript could not say without the table what they name
+    for place, (key, items) in enumerate(sorted(sketch.global_infos.items())):
+        if not any(tvm_ffi.structural_equal(item, other) for item in items for other in named):
             yield (2, place), edit(sketch, _info, key)
 
 
@@ -67,19 +69,28 @@ def vdevices(sketch: Sketch) -> Edits:
 
 
 def of_operators(sketch: Sketch) -> Iterator[Any]:
-    """Yield the vdevices that attributes of operators name."""
+    """Yield the vdevices and the meshes of devices that attributes of operators name."""
     for slot in slots_of(sketch):
         value = slot.binding.value
         if isinstance(value, tvm.ir.Call):
-            yield from (item for item in fields_of(value.attrs).values() if isinstance(item, relax.VDevice))
+            yield from (item for item in fields_of(value.attrs).values() if isinstance(item, GlobalInfo))
 
 
 def _of_types(sketch: Sketch) -> Iterator[Any]:
+    tensors = (part for part in _parts(sketch) if isinstance(part, relax.TensorType))
+    return (tensor.vdevice for tensor in tensors if tensor.vdevice is not None)
+
+
+def _meshes(sketch: Sketch) -> Iterator[Any]:
+    """Yield the meshes of devices that types name."""
+    return (part.device_mesh for part in _parts(sketch) if isinstance(part, relax.distributed.DTensorType))
+
+
+def _parts(sketch: Sketch) -> Iterator[Any]:
     types = [*types_of(sketch), *(func.ret_ty for func in sketch.relax_functions().values())]
     for slot in slots_of(sketch):
         types += slot.binding.value.ty_args if isinstance(slot.binding.value, tvm.ir.Call) else ()
-    tensors = (part for ty in types for part in parts_of_type(ty) if isinstance(part, relax.TensorType))
-    return (tensor.vdevice for tensor in tensors if tensor.vdevice is not None)
+    return (part for ty in types for part in parts_of_type(ty))
 
 
 _ONES = frozenset({"repeats", "k", "block_shape"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import tvm_ffi
@@ -93,13 +93,13 @@ def loss_not_appended(ran: Ran) -> str:
     return ""
 
 
-def calls_differ(ran: Ran) -> str:
+def calls_differ(ran: Ran, besides: Collection[str] = ()) -> str:
     """Find which function calls other operators than before; types, which inference may write otherwise, do not count.
 
-    Empty blocks, blocks of one kind side by side and functions' order do not count either.
+    Empty blocks, blocks of one kind side by side, functions' order and functions ``besides`` do not count either.
     """
     before, after = (
-        {name: [operator_of(place.value) for place in places(function)] for name, function in functions}
+        {name: [operator_of(p.value) for p in places(function)] for name, function in functions if name not in besides}
         for functions in (relax_functions(ran.before), relax_functions(ran.after))
     )
     if before.keys() != after.keys():

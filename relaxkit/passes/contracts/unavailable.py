@@ -6,8 +6,22 @@ before they act: they visit every expression of every module.
 
 from __future__ import annotations
 
+from typing import Any
+
+from relaxkit.passes.claims.distributed import distributed_left, global_view_left, undistributed_differ
 from relaxkit.passes.claims.training import calls_differ
-from relaxkit.passes.contract import Contract, EvidenceClass, Idempotence, NumericPromise, Postcondition, Stage
+from relaxkit.passes.contract import (
+    Contract,
+    EvidenceClass,
+    Idempotence,
+    NumericPromise,
+    Postcondition,
+    Refusal,
+    Stage,
+    stated,
+)
+from relaxkit.passes.contracts.lowering import CALLS
+from relaxkit.passes.contracts.shared import none_left
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
 
@@ -17,9 +31,33 @@ def _nothing_without(what: str, source: str) -> tuple[Postcondition, ...]:
     )
 
 
-_DISTRIBUTED = _nothing_without(
-    "distributed tensors", "tvm/relax/distributed/transform/transform.py: says of each what it does to such tensors"
+_SOURCE = "tvm/relax/distributed/transform/transform.py"
+_TO_GLOBAL_VIEW = ("LegalizeOps", "PropagateSharding")
+_MESH = Refusal(
+    "InternalError",
+    r"device_mesh->shape\.size\(\) == 1",
+    "a mesh of several dims",
+    'src/relax/distributed: "this is a hack that only works for 1d device mesh", "the device mesh must be 1d"',
 )
+_CONFLICT = Refusal(
+    "InternalError",
+    r"Conflict Handling logic will be added in the future|multiple possible sharding for axis",
+    "values are spread along other axes than they ask for",
+    "src/relax/distributed/transform/propagate_sharding.cc and axis_group_graph.cc: the messages",
+)
+
+
+def _distributed(name: str, prepare: tuple[str, ...], done: Postcondition, *refusals: Refusal, **more: Any) -> Contract:
+    return Contract(
+        name,
+        where="relax.distributed.transform",
+        any_stage=True,
+        prepare=prepare,
+        refusals=refusals,
+        postconditions=(*stated(undistributed_differ), done),
+        **more,
+    )
+
 
 ROWS: tuple[Contract, ...] = (
     Contract(
@@ -33,11 +71,13 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "IPCAllReduceRewrite",
+        prepare=CALLS,
         any_stage=True,
         postconditions=_nothing_without(
             "all-reduce between processes on one GPU",
             "tvm/relax/transform/ipc_allreduce_rewrite.py: returns the module where that function is not registered",
         ),
+        notes="the wheel for CPUs lacks the function: one of ours is registered, and the structure is judged",
     ),
     Contract(
         "LowerGPUIPCAllocStorage",
@@ -47,12 +87,43 @@ ROWS: tuple[Contract, ...] = (
             "tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: looks for allocations of the scope ipc_memory",
         ),
     ),
-    Contract("PropagateSharding", where="relax.distributed.transform", any_stage=True, postconditions=_DISTRIBUTED),
-    Contract(
-        "LowerGlobalViewToLocalView", where="relax.distributed.transform", any_stage=True, postconditions=_DISTRIBUTED
+    _distributed(
+        "PropagateSharding",
+        (),
+        none_left(
+            "no annotation is left", f"{_SOURCE}: propagate sharding information", "relax.dist.annotate_sharding"
+        ),
+        _CONFLICT,
+        keeps_public_signatures=False,  # that of an annotated function says how its parameters are spread
     ),
-    Contract("LegalizeRedistribute", where="relax.distributed.transform", any_stage=True, postconditions=_DISTRIBUTED),
-    Contract("LowerDistIR", where="relax.distributed.transform", any_stage=True, postconditions=_DISTRIBUTED),
+    _distributed(
+        "LegalizeRedistribute",
+        ("PropagateSharding",),
+        none_left(
+            "no redistribution is left", f"{_SOURCE}: legalize redistribute op to ccl op", "relax.dist.redistribute"
+        ),
+        _MESH,
+        Refusal(
+            "InternalError",
+            r"(AlltoAll|Allgather) not implemented yet",
+            "spread values are gathered, or spread otherwise",
+            "src/relax/distributed/transform/legalize_redistribute.cc: the message",
+        ),
+    ),
+    _distributed(
+        "LowerGlobalViewToLocalView",
+        _TO_GLOBAL_VIEW,
+        Postcondition(
+            "every kernel sees its own part", global_view_left, f"{_SOURCE}: lower global view TIR to local view"
+        ),
+    ),
+    _distributed(
+        "LowerDistIR",
+        (*_TO_GLOBAL_VIEW, "LegalizeRedistribute", "LowerGlobalViewToLocalView"),
+        Postcondition("no distributed tensor is left", distributed_left, f"{_SOURCE}: lower DistIR to Relax"),
+        _MESH,
+        keeps_public_signatures=False,  # a parameter is a tensor that one device has
+    ),
     Contract(
         "SplitCallTIRByPattern",
         prepare=("LegalizeOps",),

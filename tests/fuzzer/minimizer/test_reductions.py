@@ -226,3 +226,22 @@ def test_functions_get_canonical_names() -> None:
     found = [functions_of(item) for item in candidates(function_names, samples.private_symbolic())]
     assert found[0] == ["f1", "f2", "main"]
     assert str(next(candidates(function_names, samples.two_functions()))["f1"].attrs["global_symbol"]) == "f1"
+
+
+def test_the_table_of_meshes_stays_while_something_names_them() -> None:
+    dist = relax.distributed
+    mesh, ty = dist.DeviceMesh((2,), tvm.ir.Range(0, 2)), relax.TensorType((2,), "float32")
+    spread = dist.Placement.from_text("S[0]")
+
+    def module(parameter: Any, call: Callable[[Any], Any]) -> Any:
+        builder, x = relax.BlockBuilder(), relax.Var("x", parameter)
+        with builder.function("main", [x]):
+            builder.emit_func_output(builder.emit(call(x)))
+        made = builder.get()
+        made.update_global_info("mesh", [mesh])
+        return made
+
+    annotated = module(ty, lambda x: relax.op.distributed.annotate_sharding(x, mesh, spread))
+    for needed in (annotated, module(dist.DTensorType(ty, mesh, spread), relax.op.abs)):
+        assert all(item.global_infos for item in candidates(attributes, needed))
+    assert not all(item.global_infos for item in candidates(attributes, module(ty, relax.op.abs)))
