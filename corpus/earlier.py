@@ -67,9 +67,9 @@ def audit_rows() -> list[dict[str, Any]]:
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
     titles = {each.id: each.better for each in judged if each.better}
-    first = {each.id: each for each in reversed(judged)}  # a page is of what was said of its finding first
+    first = {each.id: each for each in reversed(judged) if each.verdict == "defect"}  # which has the page
     pages = {each.cause: page.name for each in first.values() if (page := _PAGES / f"{each.id}.md").is_file()}
-    for each in judged:
+    for each in ({each.id: each for each in judged} | first).values():  # one word a finding: a page's, or the last
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"judged {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None

@@ -19,6 +19,7 @@ from corpus.judgements import without_case
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
+from relaxkit.files import make_directory
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -189,7 +190,7 @@ def add_case(new: KnownCase, module_json: str) -> list[CheckResult]:
         module = tvm.ir.load_json(module_json)
     except Exception as error:
         raise CaseError(f"the module does not load: {type(error).__name__}") from error
-    new.directory.mkdir(parents=True)
+    make_directory(new.directory)
     try:
         return _write(new, module)
     except BaseException:

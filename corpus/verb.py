@@ -29,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "match",
         help="show which findings of a campaign are known cases",
         description="Compare a campaign's findings with the cases of the corpus: the oracle and pass must be the same, "
-        "and the pattern must match the message. `(perhaps)`: the case has no pattern; the oracle and pass match.",
+        "and the pattern must match the message. `(perhaps)`: the case has no pattern, so only oracle and pass match.",
     )
     matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
     matching.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
@@ -41,9 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     importing = actions.add_parser(
         "import",
         help="extract seeds from a TVM checkout",
-        description="Extract TVMScript modules from Python files, and collect those that parse under the installed TVM "
-        "and are well formed, as seeds for `relaxfuzz run --seeds DIR`. TVM's parser evaluates expressions in them: "
-        "import only files that you would run.",
+        description="Extract TVMScript modules from Python files, and collect those that the installed TVM can parse "
+        "and that are well formed, as seeds for `relaxfuzz run --seeds DIR`. TVM's parser evaluates expressions in "
+        "them, so import only files that you would run.",
     )
     importing.add_argument("path", type=Path, metavar="PATH", help="a TVM checkout, a directory, or a Python file")
     importing.add_argument(
@@ -63,7 +63,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trust(adding)
     for action in (listing, checking, matching, adding):
         action.add_argument(
-            "--root", type=Path, help="directory of cases whose code you trust (default: the corpus itself)"
+            "--root", type=Path, help="directory of trusted cases, whose code is run (default: the corpus itself)"
         )
 
 

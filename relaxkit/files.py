@@ -12,6 +12,8 @@ from pathlib import Path
 
 MOST_BYTES = 64 << 20
 """Of a file that is read as a whole."""
+CAMPAIGN = "campaign.sqlite"
+"""File that makes a directory a campaign's."""
 
 
 def read_regular(path: Path, *, links: bool = True, most: int = MOST_BYTES) -> bytes:
@@ -66,12 +68,39 @@ def confine(path: Path, home: Path) -> None:
         raise OSError(errno.EPERM, f"a link, or outside of '{home}'", str(path))
 
 
+def make_directory(path: Path, *, links: bool = False) -> None:
+    """Make a directory to write into, where it is missing.
+
+    Raises:
+        OSError: It cannot be made, or is a link; with ``links`` only, as below, one that came with a campaign.
+    """
+    refuse_links(path)
+    if not links and path.is_symlink():
+        raise OSError(errno.ELOOP, "a link", str(path))
+    path.mkdir(parents=True, exist_ok=True)
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse to write below a link in a campaign's directory: others may have put it there, and it leads anywhere.
+
+    Links elsewhere in the path are the user's own, and followed.
+
+    Raises:
+        OSError: The path leads through one.
+    """
+    for link in filter(Path.is_symlink, (path.absolute(), *path.absolute().parents)):
+        home = link.parent.resolve()
+        if any((each / CAMPAIGN).exists() for each in (home, *home.parents)):
+            raise OSError(errno.ELOOP, "a link in a campaign's directory", str(link))
+
+
 def write_atomically(path: Path, text: str | bytes) -> None:
     """Write a file so that a reader never sees half of it; a symbolic link in its place is replaced, not followed.
 
     Raises:
         OSError: It cannot be written, or is of another kind, such as a pipe.
     """
+    refuse_links(path.parent)
     data = text.encode("utf-8", errors="replace") if isinstance(text, str) else text
     if _in_place(path):
         path.write_bytes(data)
@@ -91,6 +120,7 @@ def write_atomically(path: Path, text: str | bytes) -> None:
 
 def append(path: Path, text: str) -> None:
     """Write to the end of a regular file, which is no symbolic link; raises ``OSError``."""
+    refuse_links(path.parent)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     own = 0 if _in_place(path) else os.O_NOFOLLOW | os.O_NONBLOCK
     with os.fdopen(os.open(path, flags | own, 0o666), "w", encoding="utf-8", errors="replace") as file:

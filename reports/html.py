@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.core.text import printable, to_json, visible_all
-from relaxkit.files import write_atomically
+from relaxkit.files import make_directory, write_atomically
 
 SCRIPTS = (
     "dom", "code", "charts", "overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "app",
@@ -50,7 +50,7 @@ def write_page(page: Mapping[str, Any], directory: Path) -> Path:
     Raises:
         OSError: when it cannot be written.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     names = ("uPlot.js", "page.js", "data.js")
     texts = {
         "page.css": _styles(),

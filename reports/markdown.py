@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, shorten
 from fuzzer.repro.markdown import escaped, unbroken
 from fuzzer.repro.markdown import fenced as block
-from fuzzer.store.grouping import noted
 from fuzzer.store.known import KnownAs, in_words, state_of
 from fuzzer.store.writer import FindingRecord
 from reports.findings import blame_line, passes_text, title_line
@@ -35,7 +34,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -
     lines += ["## Oracles", "", *oracle_table(report), ""]
     if agreed := agreements_text(report.tallies):
         lines += [f"{agreed}.", ""]
-    lines += [line for said in noted(report.tallies) for line in (f"{escaped(said[0].upper() + said[1:])}.", "")]
+    lines += [line for said in report.notes for line in (f"{escaped(said[0].upper() + said[1:])}.", "")]
     if reasons := reason_rows(report.tallies):
         lines += ["## Skipped checks by reason", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
     return "\n".join(lines)

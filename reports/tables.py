@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
 from fuzzer.core.text import Standing, by_standing, counted, times
+from fuzzer.store.grouping import noted
 from fuzzer.store.known import KnownAs, named, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
@@ -35,6 +36,7 @@ class Report:
         costs: What findings took, by id.
         recognized: What people know of findings, by id.
         blocks: Cases, and blocks of the compiler that they had reached; empty where nobody watched.
+        notes: What users' passes do of which no contract speaks, and what of them never ran.
     """
 
     directory: Path
@@ -47,6 +49,7 @@ class Report:
     costs: Mapping[str, Cost] = field(default_factory=dict)
     recognized: Mapping[str, KnownAs] = field(default_factory=dict)
     blocks: Sequence[tuple[int, int]] = ()
+    notes: Sequence[str] = ()
 
     @property
     def known(self) -> KnownCost:
@@ -164,12 +167,12 @@ def load_report(directory: Path) -> Report:
     """Read a finished or running campaign; raises what ``Store.open`` raises."""
     store = Store.open(directory, read_only=True)
     try:
-        findings = ordered(store.findings())
+        findings, tallies = ordered(store.findings()), store.tallies()
         known = recognize(findings)
         return Report(
-            directory, store.info(), store.tallies(), named(findings, known), store.features(),
+            directory, store.info(), tallies, named(findings, known), store.features(),
             store.coverage(), store.timeline(), store.costs(), known,
-            store.reached_by_cases(),
+            store.reached_by_cases(), noted(tallies, store.lines()),
         )  # fmt: skip
     finally:
         store.close()

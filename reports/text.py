@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from fuzzer.cli.verbs.findings import listed_findings, new_first, next_steps
 from fuzzer.core.terminal import prose, rendered, table
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path, shell
-from fuzzer.store.grouping import noted
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
 from reports.tables import (
@@ -49,7 +48,7 @@ def _head(report: Report) -> list[RenderableType]:
         prose(
             f"Campaign with seed {info.seed} on TVM {info.tvm_version}, {info.state}: {info.modules} modules,\n"
             f"{info.examples} cases for {passes} in {duration(info.elapsed_seconds)} with "
-            f"{counted(info.workers, 'worker')} (asked for {info.budget_text}; triage takes extra time)"
+            f"{counted(info.workers, 'worker')} (limit: {info.budget_text}; triage takes extra time)"
         )
     ]
 
@@ -58,7 +57,7 @@ def _oracles(report: Report) -> list[RenderableType]:
     rows = [row.cells for row in oracle_rows(report.tallies)]
     if not rows:
         return ["No verdicts yet."]
-    told = [agreements_text(report.tallies), *noted(report.tallies)]
+    told = [agreements_text(report.tallies), *report.notes]
     return [table(ORACLE_COLUMNS, rows), *map(prose, filter(None, told))]
 
 

@@ -127,9 +127,9 @@ def _sections(docstring: Any) -> list[str]:
 
 def _oracles(root: Path) -> str:
     """The docstrings of the oracles' files, which argue what each one asks, and what it cannot see."""
-    lines = ["# The oracles, as their code argues", ""]
+    lines = ["# The oracles in detail", ""]
     lines += [
-        "What the word of each is worth is in [oracles.md](../oracles.md); here is what its file says of itself.",
+        "[oracles.md](../oracles.md) says how far to trust each oracle. This page shows the docstrings of their files.",
         "",
     ]
     for name in _oracle_names(root):

@@ -12,7 +12,7 @@ from fuzzer.core.verb import Verb
 _INTRODUCTION = f"""# Command line
 
 `{PROGRAM} VERB --help` prints the same. A usage error is one line on standard error and exit code 2; an internal
-error is exit code 70, with the traceback in a file that is named.
+error is exit code 70, with the traceback in a file whose name is printed.
 """
 
 

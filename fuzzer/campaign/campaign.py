@@ -23,9 +23,9 @@ from fuzzer.store.records import FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store, StoreError
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
 
-GRACE_SHARE = 0.2
-GRACE_SECONDS = 60.0
-"""After the time is spent, findings that wait for triage still get so much: a list without scripts helps nobody."""
+GRACE_SHARE = 0.1
+GRACE_SECONDS = 15.0
+"""After the time is spent, triage may still take so much, to end what it has begun; a resume looks into the rest."""
 MOST_TRIAGE = 0.5
 """Share of the workers that triage may take while there are shards to run."""
 STOP_SECONDS = 3.0

@@ -89,7 +89,7 @@ OPTIONS = (
     Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
     Option("time", "TIME",
            "generate modules for this long, such as 90s, 30m, 8h or 1h30m (default: 10m); triage of the findings may "
-           "then take another minute, or a fifth of this time if that is longer", _TIME),
+           "then take another 15 s, or a tenth of this time if that is longer", _TIME),
     Option("seed", "N", "seed for every random choice (default: chosen at random and printed)", (int,)),
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
@@ -114,8 +114,8 @@ OPTIONS = (
            "operators together have a weight of 10 (docs/drawing-modules.md)", _NAMES),
     Option("plant", "FILE.py:FUNCTION", "your code to insert into most modules: a function of tensors or a Fragment, "
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "whether an oracle that has never found a failure in a TVM pass checks only some of its "
-           "cases (default: on)"),
+    Option("shares", "on|off", "let an oracle that has never found a failure in a TVM pass check only some of that "
+           "pass's cases (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

@@ -12,9 +12,9 @@ class Presence(enum.Enum):
 
     PRESENT = "present"
     ABSENT = "absent"
-    OTHERWISE = "fails otherwise"
+    OTHERWISE = "fails differently"
     """It fails there in another way: neither the defect nor its absence."""
-    UNSAYABLE = "cannot be said"
+    UNSAYABLE = "undetermined"
     """The module or a pass of the script does not exist there, or something that the check needs is missing."""
 
     @property
@@ -31,7 +31,7 @@ class Trend(enum.Enum):
     APPEARED = "appeared"
     FIXED = "fixed"
     COMES_AND_GOES = "comes and goes"
-    UNKNOWN = "cannot say"
+    UNKNOWN = "undetermined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class BisectionJudgement:
 
     def __str__(self) -> str:
         if self.trend in (Trend.APPEARED, Trend.FIXED):
-            between = f", or behind {self.after} before it" if self.after else ""
+            between = f" or earlier, but after {self.after}" if self.after else ""
             return f"{self.trend.value} in {self.release}{between}"
         if self.silent and self.trend in (Trend.ALL, Trend.NONE):
-            return f"{self.trend.value} that can say ({', '.join(self.telling)})"
+            return f"{self.trend.value} that could be judged ({', '.join(self.telling)})"
         return str(self.trend.value)
 
 

@@ -209,7 +209,7 @@ def _cause(known: KnownAs, info: CampaignInfo, finding: str) -> str:
     cause = known.cause
     assert cause is not None
     perhaps = "" if cause.read in ("", finding) else "As found for a similar program: "
-    perhaps = perhaps if known.certain else "Perhaps as found for a program that fails alike: "
+    perhaps = perhaps if known.certain else "Perhaps, as found for a program that fails in the same way: "
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
     parts = (
         f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
@@ -249,7 +249,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
         command = f"{shell('relaxfuzz')} minimize {quoted_path(directory)} {finding.id}"
         smaller = (
             f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
-            f"To minimize it, run {_code(command)}, then write this text again"
+            f"To minimize it, run {_code(command)}, then generate this report again"
         )
     assessment = finding.assessment
     scale = f"{assessment.severity} of S1 to S5{'' if assessment.final else ', estimated'}"

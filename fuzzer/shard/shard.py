@@ -6,6 +6,7 @@ process, because the same cases are drawn again there.
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import traceback
@@ -28,6 +29,7 @@ from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plugins import require
 
 if TYPE_CHECKING:
+    from fuzzer.shard.own_lines import OwnLines
     from oracles.core.subject import Subject
 
 
@@ -141,6 +143,8 @@ class ExampleDone:
         spent: Seconds by step, drawing its module included; no part of what makes two results equal.
         taken: Seconds from its beginning to its end; as ``spent``.
         reached: Addresses, of four bytes each, of blocks that its process had not reached before; as ``spent``.
+        lines: Place and line of statements of the user's passes, and whether they ran, which its process had not told
+            before (``fuzzer.shard.own_lines``); as ``spent``.
     """
 
     index: int
@@ -151,6 +155,7 @@ class ExampleDone:
     spent: tuple[tuple[str, float], ...] = field(default=(), compare=False)
     taken: float = field(default=0.0, compare=False)
     reached: bytes = field(default=b"", compare=False)
+    lines: frozenset[tuple[str, int, bool]] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
     if task.config.coverage:
         end_case()  # a cache that was swept meanwhile is filled again, which takes longer than a case may
         watch_blocks(task.config.coverage, task.number)
+    own = _own_lines(task.config.user_passes) if task.config.user_passes else None
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
     watch = Stopwatch(breadcrumb)
@@ -210,7 +216,16 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             yield begun
             begin_case(counts=True)
             done = _judged(task, index, facts, passes, seen, drawn.drawn, watch)
-            yield replace(done, taken=time.monotonic() - begun.at, reached=new_blocks())
+            done = replace(done, taken=time.monotonic() - begun.at, reached=new_blocks())
+            yield done if own is None else replace(done, lines=own.new())
+
+
+@functools.cache
+def _own_lines(refs: tuple[PassRef, ...]) -> OwnLines:
+    """Watch the user's passes from now on, once in a process."""
+    from fuzzer.shard.own_lines import OwnLines
+
+    return OwnLines(refs)
 
 
 def _module_drawn(subjects: Subjects, number: int) -> ModuleDrawn:

@@ -13,8 +13,9 @@ from typing import Any
 
 from fuzzer.core.text import printable, shorten
 from fuzzer.core.verb import UsageError
+from relaxkit.files import CAMPAIGN, refuse_links
 
-FILE_NAME = "campaign.sqlite"
+FILE_NAME = CAMPAIGN
 LOCK_NAME = "campaign.lock"
 
 
@@ -66,6 +67,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
 
 def take_lock(directory: Path) -> int:
     """Keep other campaigns out of a directory until the descriptor is closed; raises ``StoreError``."""
+    refuse_links(directory)
     descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -33,7 +33,7 @@ from oracles.core.verdict import Evidence, Outcome
 from relaxkit.files import read_regular
 from relaxkit.passes.contract import OracleName
 
-FORMAT = "relaxfuzz-campaign-7"
+FORMAT = "relaxfuzz-campaign-8"
 SCRIPTS = "repros"
 """Directory of the scripts in that of a campaign."""
 
@@ -141,6 +141,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "sightings": {"finding": _Id, "at": _Seconds, "count": Whole},
     "spent": {"step": _Name, "culprit": _Line, "seconds": _Seconds},
     "reached": {"block": Whole, "shard": _Number},
+    "lines": {"place": _Line, "line": Whole, "ran": Literal[0, 1]},
 }  # fmt: skip
 """Types of all columns of all tables, in the order in which ``schema.sql`` has them."""
 

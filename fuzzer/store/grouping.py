@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import Standing, by_standing, counted
+from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import Decisions, Placed
 from oracles.core.verdict import NOTE
 
@@ -62,16 +64,29 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
 
 
 _MOST_NOTES = 20
+_MOST_RUNS = 12
 
 
-def noted(tallies: Sequence[Tally]) -> list[str]:
-    """Write what users' passes do of which no contract speaks, the most frequent first."""
+def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> list[str]:
+    """Write what users' passes do of which no contract speaks, the most frequent first, and what of them never ran."""
     counts: Counter[tuple[str, str]] = Counter()
     for each in tallies:
         counts[each.culprit, each.reason] += each.count
     rows = [(name, many, said) for (name, said), many in counts.most_common() if said.startswith(NOTE)]
     rest = [f"and {counted(len(rows) - _MOST_NOTES, 'more note')}"] if len(rows) > _MOST_NOTES else []
-    return [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
+    told = [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
+    return told + [f"{Path(place).name}: {_never_ran(statements)}" for place, statements in lines.items()]
+
+
+def _never_ran(statements: Mapping[int, bool]) -> str:
+    """Write which of the lines that a file's statements begin in, in their order, no case has run."""
+    runs = [[*run] for ran, run in itertools.groupby(statements, statements.__getitem__) if not ran]
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    if not texts:
+        return "every line ran"
+    rest = [f"{len(texts) - _MOST_RUNS} more places"] if len(texts) > _MOST_RUNS + 1 else []
+    shown = texts[:_MOST_RUNS] if rest else texts
+    return f"line{'s' if [*statements.values()].count(False) > 1 else ''} {enumerated(shown + rest)} never ran"
 
 
 def apart_by_family(groups: Sequence[FamilyGroup], known: Container[str] = ()) -> dict[Standing, list[FamilyGroup]]:

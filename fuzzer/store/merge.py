@@ -30,7 +30,7 @@ from fuzzer.store.reader import record_of
 from fuzzer.store.records import EarlierState, FindingState, MergedCampaign
 from fuzzer.store.trust import SEALED, foreign
 from fuzzer.store.writer import Store
-from relaxkit.files import write_atomically
+from relaxkit.files import make_directory, write_atomically
 
 # The tables of campaigns that are joined: which are added up, and how findings and growth become one.
 
@@ -84,6 +84,8 @@ def joined_rows(
     rows["shards"] = [row for source, places in pairs for row in renumbered(source, "shards", "number", places)]
     reached = [row for source, places in pairs for row in renumbered(source, "reached", "shard", places)]
     rows["reached"] = _best(reached, lambda row: row["block"], lambda row: row["shard"])
+    lines = [row for source in sources for row in source["lines"]]
+    rows["lines"] = _best(lines, lambda row: (row["place"], row["line"]), lambda row: not row["ran"])
     findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]
     rows["findings"], chosen = _findings(findings, own)
     rows["growth"] = sources[0]["growth"] if len(sources) == 1 else _growth(sources, rows)
@@ -238,7 +240,7 @@ def merge(directories: Iterable[Path], out: Path) -> list[str]:
         MergeError: when they do not belong together, or overlap so that something would be counted twice.
         StoreError: when one of them, or ``out``, cannot be used.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+    if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
         raise StoreError(f"'{out}' already exists; use another --out")
     sources = [read(directory) for directory in directories]
     for source in sources[1:]:
@@ -386,7 +388,7 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
     """In a directory of its own first, which nobody foresees: a merge that fails leaves nothing in ``out``."""
     out = out.absolute()
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(out.parent, links=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name[:100]}.merging-", dir=out.parent) as scratch:
             partial = Path(scratch) / "campaign"
             _fill(partial, sources)

@@ -90,6 +90,13 @@ class StoreReader:
         """Addresses of the blocks of TVM's compiler that were reached, each with the first shard that reached it."""
         return dict(self._query("SELECT block, shard FROM reached"))
 
+    def lines(self) -> dict[str, dict[int, bool]]:
+        """Lines of the statements of the user's passes, in order, and whether any case ran them, by file or module."""
+        found: dict[str, dict[int, bool]] = {}
+        for place, line, ran in self._query("SELECT place, line, ran FROM lines ORDER BY place, line"):
+            found.setdefault(place, {})[line] = bool(ran)
+        return found
+
     def reached_by_cases(self) -> list[tuple[int, int]]:
         """Cases and reached blocks so far behind each shard, in the order of shards; empty where none was reached."""
         new = Counter(self.reached().values())

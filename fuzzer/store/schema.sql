@@ -28,6 +28,10 @@ CREATE TABLE rewrites (
 ) WITHOUT ROWID;
 -- Blocks of TVM's compiler, by address, each with the first shard that reached it (fuzzer/shard/reached.py).
 CREATE TABLE reached (block INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
+-- Statements of the user's passes, and whether any case ran them (fuzzer/shard/own_lines.py).
+CREATE TABLE lines (
+    place TEXT NOT NULL, line INTEGER NOT NULL, ran INTEGER NOT NULL, PRIMARY KEY (place, line)
+) WITHOUT ROWID;
 -- A finding with its first case and, once triage has seen it, its minimized case, script and traits. Records are JSON.
 -- `seal`, here and below: that one of the user's own campaigns wrote the row (fuzzer/store/trust.py).
 CREATE TABLE findings (

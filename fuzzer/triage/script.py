@@ -13,7 +13,7 @@ from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
 from fuzzer.repro.run import ReproResult, check_text
 from fuzzer.worker.child import Elsewhere
-from relaxkit.files import write_atomically
+from relaxkit.files import make_directory, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +114,7 @@ def _shortened(
 
 def write_repro(text: str, path: Path) -> None:
     """Write a script, and the directory that it lies in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent, links=True)
     write_atomically(path, text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -39,10 +40,14 @@ def target() -> tvm.target.Target:
     return tvm.target.Target("llvm")
 
 
+watched: AbstractContextManager[None] = nullcontext()
+"""What else passes run inside of: a worker notes here which lines of a user's pass run."""
+
+
 def apply(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> Result:
     """Run a built pass on a module inside :func:`target`; an exception becomes the result's error."""
     try:
-        with target():
+        with target(), watched:
             return Result(built(module))
     except Exception as error:
         return Result(None, evidence_of(error))

@@ -32,7 +32,7 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     try:
         reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout)
     except NotReduced as error:
-        again = "; write a pass with arguments as text, check(module, 'relax.transform.FuseOps(0)')"
+        again = "; give a pass with arguments as a string: check(module, 'relax.transform.FuseOps(0)')"
         return unreduced_text(verdict, case, f"not minimized: {error}{again}")
     small, seen = reduced.minimized.case, reduced.verdict or verdict
     criterion, trace = reduced.criterion, _trace(seen)

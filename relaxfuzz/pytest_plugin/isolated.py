@@ -154,7 +154,7 @@ def _raise_death(
     if judged is None:
         raise _shown(
             BodyDied(died.detail),
-            f"{item.nodeid}: its process ended: {died.detail}, while no pass was judged by `check`.\n"
+            f"{item.nodeid}: its process ended: {died.detail}, but not while `check` was judging a pass.\n"
             f"Run the pass with `check(module, PASS)` to see the minimized module here.{_last_words(folder)}",
         )
     verdict = death_verdict(died, judged.case.name)

@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(ISOLATE, "run each test that checks a pass in its own process", type="bool", default=True)
     parser.addini(
         MIN_CHANGED,
-        "minimum number of modules that the pass of a test must change (default: 1, of 20 or more)",
+        "minimum number of modules that the pass in a test must change (default: 1, if at least 20 were judged)",
         default="",
     )
     parser.addini(KNOWN, "accept findings listed in this file (relative to the configuration file)", default="")
@@ -43,8 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Check the options."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(isolate=True, min_changed=1): run the test in its own process, which may crash (isolate=False: "
-        "do not), and fail it if its pass changed fewer modules",
+        f"{MARKER}(isolate=True, min_changed=1): run the test in its own process, so that it may crash (isolate=False: "
+        "do not), and fail it if its pass changed fewer modules than that",
     )
     given = any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out")
     if given or config.getini(MIN_CHANGED) or config.getini(KNOWN):

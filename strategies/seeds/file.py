@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from relaxkit.files import read_regular, write_atomically
+from relaxkit.files import make_directory, read_regular, write_atomically
 from relaxkit.text_enum import TextEnum
 
 FILE_NAME = "seeds.jsonl"
@@ -86,7 +86,7 @@ def write(directory: Path, seeds: Iterable[Seed], tvm_version: str) -> str:
     lines = [json.dumps({"format": FORMAT, "tvm": tvm_version})]
     lines += [msgspec.json.encode(seed, enc_hook=str).decode() for seed in sorted(seeds, key=lambda seed: seed.order)]
     data = ("\n".join(lines) + "\n").encode()
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     write_atomically(directory / FILE_NAME, data)
     return _digest(data)
 

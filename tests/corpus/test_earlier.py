@@ -8,6 +8,7 @@ from pathlib import Path
 
 from test_corpus_match import FOUND
 
+from corpus import judgements
 from corpus.bug_lists import load_audit
 from corpus.findings import recognize
 from fuzzer.core.case import Case
@@ -46,6 +47,15 @@ def test_what_was_judged_is_known_by_its_id_and_named_by_its_page() -> None:
     assert known.title.startswith("Legalization of relax.nn.pixel_shuffle raises"), "as the reader calls it"
     assert known.name in ("docs/upstream/36d299b26b.md", "judged topi-nn-does-not-export-pixel-shuffle")
     assert "in relaxfuzz's corpus only (" in known.line
+
+
+def test_what_was_judged_a_defect_at_last_is_known_as_that() -> None:
+    silent = replace(FOUND, id="fe3197c1f8", oracle="numeric", culprit="LambdaLift", minimized=SMALL)
+    operators = next(each.operators for each in reversed(judgements.load()) if each.id == silent.id)
+    known = told(replace(silent, traits=Traits("LambdaLift", Skeleton(operators or ()))))
+    assert known is not None
+    assert known.name == "docs/upstream/fe3197c1f8.md"
+    assert known.sentence.startswith("When a lifted closure is called")
 
 
 def test_what_the_audit_names_is_known_but_errors_of_ours_are_not() -> None:

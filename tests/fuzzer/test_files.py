@@ -12,13 +12,18 @@ from pathlib import Path
 
 import pytest
 from sample_records import META
+from unmerged import UNMERGED
 
 from fuzzer.cli import main as command_line
 from fuzzer.core.toml import TomlError, parse_toml, read_toml
 from fuzzer.gate.baseline import BaselineError, read_baseline
-from fuzzer.store.writer import Store
+from fuzzer.store.writer import FILE_NAME, Store
 from fuzzer.worker import session_files
-from relaxkit.files import append, confine, read_regular, write_atomically
+from relaxkit.files import append, confine, make_directory, read_regular, write_atomically
+
+MINIMIZE = (
+    "minimize", "--module", "seeds.py", "--pass", "MergeCompositeFunctions", "--oracle", "crash", "--queries", "1",
+)  # fmt: skip
 
 
 def test_only_regular_files_of_a_bounded_size_are_read(tmp_path: Path) -> None:
@@ -67,6 +72,68 @@ def test_no_link_is_written_through(tmp_path: Path) -> None:
         write(Path("/dev/null"), "x")
         write(Path("/dev/stderr"), "x")
     assert Path("/dev/null").is_char_device()
+
+
+def test_no_directory_to_write_is_a_link(tmp_path: Path) -> None:
+    """Of links below, those in a campaign's directory are refused: they may have come with it."""
+    campaign, mine, outside = tmp_path / "disk" / "campaign", tmp_path / "mine", tmp_path / "outside"
+    campaign.mkdir(parents=True)
+    outside.mkdir()
+    mine.symlink_to("disk")
+    (tmp_path / "page").symlink_to("outside")
+    (campaign / "out").symlink_to(outside)
+    (campaign / "below").mkdir()
+    (campaign / "below" / "gone").symlink_to(tmp_path / "new")
+    write_atomically(campaign / "out" / "before", "a link of mine, in a directory of mine")
+    (campaign / FILE_NAME).touch()
+    for place in (tmp_path / "page", campaign / "out", campaign / "below" / "gone", mine / "campaign" / "out"):
+        with pytest.raises(OSError, match="a link"):
+            make_directory(place)
+    for name in ("out/x", "out/new/x", "below/gone/x", "out/../x", "below/../out/../../x"):
+        for place in (campaign / name, mine / "campaign" / name):
+            with pytest.raises(OSError, match="a link in a campaign's directory"):
+                make_directory(place, links=True)
+            for write in (write_atomically, append):
+                with pytest.raises(OSError, match="a link in a campaign's directory"):
+                    write(place, "x")
+    assert [path.name for path in outside.iterdir()] == ["before"]
+    make_directory(mine / "campaign" / "new" / "page")
+    write_atomically(mine / "campaign" / ".." / "page", "a link of mine")
+    append(mine / "campaign" / "below" / ".." / "text", "x")
+    make_directory(tmp_path / "page", links=True)
+    assert {path.name for path in campaign.iterdir()} == {FILE_NAME, "out", "below", "new", "text"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "campaign", "--html", "page"],
+        ["report", "campaign", "--html", "campaign/page"],
+        ["report", "campaign", "--markdown", "campaign/page/file.md"],
+        ["merge", "campaign", "--out", "page"],
+        ["merge", "campaign", "--out", "campaign/page/new"],
+        [*MINIMIZE, "--others", "page"],
+        [*MINIMIZE, "--repro", "campaign/page/new/repro.py"],
+        ["run", "--out", "page", "--max-examples", "1", "--passes", "FuseOps"],
+        ["run", "--out", "campaign/page/new", "--max-examples", "1", "--passes", "FuseOps"],
+        ["corpus", "import", "seeds.py", "--out", "page"],
+    ],
+    ids=" ".join,
+)
+def test_no_verb_writes_through_a_link(
+    tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Store.create(tmp_path / "campaign", META).close()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "index.html").write_text("mine")
+    for name in ("page", "campaign/page"):
+        (tmp_path / name).symlink_to(tmp_path / "outside")
+    (tmp_path / "seeds.py").write_text(UNMERGED)
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "a link" in said or "already exists" in said
+    assert [path.read_text() for path in (tmp_path / "outside").iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("write", [write_atomically, append])

@@ -38,6 +38,14 @@ def endless(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResu
         return TriageResult(job.id, TriageState.GONE)
 
 
+@pytest.mark.parametrize(("seconds", "most"), [(None, 15.0), (60.0, 15.0), (180.0, 18.0), (3600.0, 360.0)])
+def test_triage_may_take_a_tenth_of_the_time_or_a_quarter_of_a_minute(seconds: float | None, most: float) -> None:
+    config = Config(
+        seed=7, passes=(), user_passes=(), oracles=(), max_examples=None, seconds=seconds, workers=1,
+    )  # fmt: skip
+    assert campaign.grace(config) == pytest.approx(most)
+
+
 def test_triage_ends_with_the_grace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "triage_finding", endless)
     monkeypatch.setattr(campaign, "GRACE_SECONDS", 1.5)

@@ -205,7 +205,7 @@ def test_keys_of_several_lines_are_replaced_and_others_named(
     assert init(tmp_path, "--pass", PASS) == 0
     said = capsys.readouterr().out
     assert f"kept {project}" in said
-    assert f"keeps its 'pass'; --force makes it pass = [\"{PASS}\"]" in said
+    assert f"keeps its 'pass'; --force replaces it with pass = [\"{PASS}\"]" in said
     keys = "  pythonpath = .\n  relaxfuzz_min_changed = 1\n  relaxfuzz_known = findings.toml\n"
     assert f"add to pytest.ini:\n{keys}" in said
     assert init(tmp_path, "--pass", PASS, "--force") == 0

@@ -62,7 +62,7 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert minimize(campaign, name) == 0
     said = capsys.readouterr().err
     assert f"stored in the campaign, with its script {campaign}/repros/{name.id}.py" in said
-    assert "kept before" not in said
+    assert "found earlier" not in said
     with Store.open(campaign) as store:
         found = store.finding(name.id)
     assert (found.bindings, found.repro, found.state) == (1, f"repros/{name.id}.py", FindingState.CONFIRMED)
@@ -76,7 +76,7 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert minimize(campaign, name) == 0  # nothing became smaller
     said = capsys.readouterr().err
     assert "stored" not in said
-    assert " candidates, from the smaller case kept before): " in said
+    assert " candidates, starting from the smaller case found earlier): " in said
     assert (campaign / str(found.repro)).stat().st_mtime_ns == before
 
 

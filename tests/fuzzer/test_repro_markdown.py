@@ -164,7 +164,10 @@ def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
     for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "generated")):
         report = bug_report(each, VERDICT, INFO, script().text, script().parts, directory=Path("my night"))
         assert f"not minimized: the module above is {left}" in report.replace("as it was generated", "generated")
-        assert f"To minimize it, run `relaxfuzz minimize 'my night' {begun.id}`, then write this text again." in report
+        assert (
+            f"To minimize it, run `relaxfuzz minimize 'my night' {begun.id}`, then generate this report again."
+            in report
+        )
         assert "minimized to" not in report
         assert "of S1 to S5, estimated)" in report
 
@@ -184,7 +187,10 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     assert "some-case" not in report
     doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
-    assert "Perhaps as found for a program that fails alike: It reads x.\n\nUpstream: no existing issue" in report
+    assert (
+        "Perhaps, as found for a program that fails in the same way: It reads x.\n\nUpstream: no existing issue"
+        in report
+    )
     assert "_op_gradient.py](" in bug_report(
         finding(), VERDICT, replace(INFO, tvm_version="0.26.0"), script().text, script().parts, known=known
     ), "lines are those of the release that is installed"

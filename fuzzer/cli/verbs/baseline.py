@@ -65,7 +65,7 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="baseline",
-    help="save a campaign's results as a baseline, or compare with one; exit code 1 if significantly worse",
+    help="save a campaign's results as a baseline, or compare them with one; exit code 1 if significantly worse",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

@@ -41,7 +41,8 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
-        findings, past, info, tallies = store.findings(), store.regressions(), store.info(), store.tallies()
+        findings, past, info = store.findings(), store.regressions(), store.info()
+        notes = noted(store.tallies(), store.lines())
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)
@@ -57,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
         show(*_table(groups, known, options.directory))
     else:
         print(nothing(findings, options, known, info.passes))
-    show(*map(prose, noted(tallies)))
+    show(*map(prose, notes))
     if past:
         from fuzzer.campaign.regression import in_words
 

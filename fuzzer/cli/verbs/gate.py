@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, with all that --explain prints")
+    parser.add_argument("--json", action="store_true", help="print what --explain prints, as one JSON object")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -38,12 +38,15 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.gate.judge import judged
     from fuzzer.gate.ruling import GateExit
     from fuzzer.gate.text import as_json, explain, render
+    from relaxkit.files import refuse_links
 
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
         path = result.first_baseline  # "x": never over, or through, what lies there
-        with file_errors("write", path), path.open("x", encoding="utf-8") as file:
-            file.write(to_text(result.measured))
+        with file_errors("write", path):
+            refuse_links(path.parent)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(to_text(result.measured))
         inform(f"there was no baseline yet: this campaign was saved as {result.first_baseline}; commit it")
     if options.json:
         put_json(as_json(result))

@@ -18,7 +18,7 @@ from fuzzer.core.text import printable, quoted_path
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
-from relaxkit.files import confine, read_text, write_atomically
+from relaxkit.files import confine, make_directory, read_text, write_atomically
 
 _FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
@@ -73,15 +73,15 @@ _EXAMPLE = "mycompiler.py:make_pass"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, nargs="?", default=Path(), metavar="DIR", help="the repository (.)")
+    parser.add_argument("directory", type=Path, nargs="?", default=Path(), metavar="DIR",
+                        help="the repository (default: the current directory)")  # fmt: skip
     parser.add_argument(
         "--pass", action="append", default=[], metavar="FILE.py:FACTORY", dest="own",
         help="your own pass to test; repeatable (default: all of TVM's passes)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
-    parser.add_argument(
-        "--requirement", default="", metavar="REQ", help="what pip installs in the workflows unless RELAXFUZZ is set"
-    )
+    parser.add_argument("--requirement", default="", metavar="REQ",
+                        help="what pip installs in the workflows unless RELAXFUZZ is set")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
@@ -105,7 +105,7 @@ def _run(options: argparse.Namespace) -> int:
             print(*[f"kept {path}"] if before else [], sep="", end="\n" if before else "")
             continue
         with file_errors("write", path):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(path.parent, links=True)
             write_atomically(path, text)
         print(f"wrote {path}")
     for ref in config.user_passes if config else ():
@@ -227,7 +227,7 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
             continue
         if key in table and not force:
             line = f"{key} = {tomlkit.item(value).as_string()}"
-            left.append(f"[tool.{name}] of {path} keeps its '{key}'; --force makes it {line}")
+            left.append(f"[tool.{name}] in {path} keeps its '{key}'; --force replaces it with {line}")
             continue
         table[key] = tomlkit.item(value).comment(why) if why else value
         if key == "pass" and not aimed and "operators" not in text and isinstance(table, tomlkit.items.Table):

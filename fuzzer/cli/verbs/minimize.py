@@ -116,7 +116,7 @@ def _print(reduced: Reduced, *, as_json: bool, begun: bool) -> None:
     ended = {"time": "; stopped at the time limit", "queries": "; stopped at --queries", "interrupt": "; interrupted"}
     inform(
         f"{reduced.bindings_before or 0} bindings became {reduced.bindings or 0} in {found.seconds:.1f} s "
-        f"({found.queries} candidates{', from the smaller case kept before' if begun else ''})"
+        f"({found.queries} candidates{', starting from the smaller case found earlier' if begun else ''})"
         f"{ended.get(str(found.stopped), '')}: {reduced.criterion.id} {reduced.criterion.text}"
     )
     if found.case.passes:
@@ -171,9 +171,10 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
 
 def _write_others(reduced: Reduced, folder: Path) -> None:
     from fuzzer.core.case import CaseFile, write_case
+    from relaxkit.files import make_directory
 
     with file_errors("write", folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
         for other in reduced.minimized.others:
             oracle = "" if other.failing.verdict is None else str(other.failing.verdict.oracle)
             path = folder / f"{other.failing.id}.json"

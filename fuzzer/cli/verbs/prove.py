@@ -96,7 +96,7 @@ def _proof(request: _Request) -> Proof | str:
 
 VERB = Verb(
     name="prove",
-    help="prove that two modules agree on all inputs; exit codes: 0 proved, 1 different, 3 undecided",
+    help="prove that two modules agree on all inputs; exit codes: 0 proved, 1 different, 3 open",
     example="relaxfuzz prove --module model.py --pass FuseOps",
     add_arguments=_add_arguments,
     run=_run,

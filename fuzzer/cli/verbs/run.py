@@ -159,7 +159,7 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
     from fuzzer.campaign.campaign import grace
 
     names = config.names()
-    then = f" of generating, then at most {grace(config):g} s of triage" if config.seconds else ""
+    then = f" of generation, then at most {grace(config):g} s of triage" if config.seconds else ""
     what = names[0] if len(names) == 1 else f"{len(names)} passes"
     info = store.info()
     inform(

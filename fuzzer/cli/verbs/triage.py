@@ -26,7 +26,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--reason", metavar="TEXT", help="the reason, in one line; required for merge, split and known")
     parser.add_argument(
-        "--reference", metavar="URL", help="known: where the finding is reported: a URL or OWNER/REPO#NUMBER; optional"
+        "--reference", metavar="URL", help="for known: where it is reported, as a URL or OWNER/REPO#NUMBER; optional"
     )
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that must contain the ids")

@@ -1,0 +1,111 @@
+"""Lines of a user's pass that never ran are told: a bug in these cannot have been found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from sample_records import META, shard
+
+from fuzzer.core.config import Config
+from fuzzer.shard.run import ShardAccumulator
+from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
+from fuzzer.store.grouping import noted
+from fuzzer.store.merge import merge
+from fuzzer.store.writer import Store
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
+
+SOURCE = '''"""A pass."""
+import tvm
+
+
+def rare(module):
+    """Is never called."""
+    for name in module.functions:
+        print(name)
+    return module
+
+
+@tvm.transform.module_pass(opt_level=0)
+def Rebuild(module, context):
+    if len(module.functions) > 1000:
+        return rare(module)
+    return tvm.IRModule(
+        dict(module.functions),
+        attrs=module.attrs, global_infos=module.global_infos,
+    )
+
+
+def make():
+    return Rebuild
+'''
+
+
+def lines_of(task: ShardTask) -> dict[tuple[str, int], bool]:
+    added = ShardAccumulator(task)
+    for item in run_shard(task):
+        added.add(item)
+    return added.flush().result.lines
+
+
+@pytest.mark.parametrize("factory", ["Rebuild", "make"])
+def test_a_shard_tells_which_statements_of_functions_ran(tmp_path: Path, factory: str) -> None:
+    file = tmp_path / "rebuild.py"
+    file.write_text(SOURCE)
+    ref = PassRef("Rebuild", f"{USER_PREFIX}{file}:{factory}")
+    task = ShardTask(Config(1, (), (ref,), (OracleName.CRASH,), 4, None, 1), 0, limit=4)
+    with IsolatedWorker() as worker:
+        told = worker.call(lines_of, task)
+    assert isinstance(told, dict)
+    ran = {line: each for (place, line), each in told.items() if place == str(file)}
+    assert ran == {7: False, 8: False, 9: False, 14: True, 15: False, 16: True, 23: factory == "make"}
+
+
+def test_what_ran_in_one_piece_has_run(tmp_path: Path) -> None:
+    added = ShardAccumulator(ShardTask(Config(1, (), (), (OracleName.CRASH,), 4, None, 1), 0))
+    added.add(ExampleDone(0, (), (), lines=frozenset({("a.py", 1, True), ("a.py", 2, False)})))
+    first = added.flush().result
+    added.add(ExampleDone(1, (), (), lines=frozenset({("a.py", 1, False), ("a.py", 2, False), ("a.py", 2, True)})))
+    first.add(added.flush().result)
+    assert first.lines == {("a.py", 1): True, ("a.py", 2): True}
+
+
+def campaign(place: Path, seed: int, *pieces: Mapping[tuple[str, int], bool]) -> Path:
+    config = Config(seed, ("FuseOps",), (), (OracleName.CRASH,), 128, None, 1)
+    with Store.create(place, {**META, "seed": str(seed), "config": config.to_json()}) as store:
+        for number, lines in enumerate(pieces):
+            result = shard(number)
+            result.lines = {**lines}
+            store.record_shard(result, 1.0 + number)
+    return place
+
+
+def test_stores_and_merged_campaigns_keep_what_ran_anywhere(tmp_path: Path) -> None:
+    one = campaign(
+        tmp_path / "one", 1, {("a.py", 1): True, ("a.py", 2): False}, {("a.py", 2): True, ("a.py", 1): False}
+    )
+    two = campaign(tmp_path / "two", 2, {("a.py", 1): False, ("a.py", 3): False, ("b.py", 9): False})
+    with Store.open(one) as store:
+        assert store.lines() == {"a.py": {1: True, 2: True}}
+    merge([two, one], tmp_path / "both")
+    with Store.open(tmp_path / "both") as store:
+        assert store.lines() == {"a.py": {1: True, 2: True, 3: False}, "b.py": {9: False}}
+
+
+@pytest.mark.parametrize(
+    ("ran", "said"),
+    [
+        ({1: True, 4: True}, "every line ran"),
+        ({1: True, 4: False}, "line 4 never ran"),
+        ({1: False, 4: False, 5: True, 9: False}, "lines 1 to 4 and 9 never ran"),
+        (
+            {n: n % 2 == 0 for n in range(40)},
+            "lines 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23 and 8 more places never ran",
+        ),
+    ],
+)
+def test_statements_that_never_ran_are_named_by_their_lines(ran: dict[int, bool], said: str) -> None:
+    assert noted([], {"/home/me/own.py": ran}) == [f"own.py: {said}"]
