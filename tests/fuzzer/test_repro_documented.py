@@ -17,6 +17,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.repro.literals import literal
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
+from fuzzer.repro.short.numeric import _within
 from fuzzer.repro.short.render import short_forms
 from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Outcome, Verdict
@@ -124,3 +125,15 @@ def test_arrays_are_read_back(array: Any) -> None:
     assert back.dtype == array.dtype
     assert back.shape == array.shape
     assert back.tobytes() == array.tobytes()
+
+
+def test_a_script_grants_each_element_its_tolerance_and_shows_what_is_beyond_it() -> None:
+    expected, tolerances = np.array([1e-5, 50_000.0, 0.0]), np.array([3e-6, 0.31, 1e-7])
+    absolute, relative = (eval(f"dict({each})") for each in _within(tolerances, expected))
+    assert (absolute, relative) == ({"rtol": 0, "atol": 0.4}, {"rtol": pytest.approx(0.3), "atol": 1e-7})
+    wrong = expected + [2e-5, 0, 0]
+    np.testing.assert_allclose(wrong, expected, **absolute)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(wrong, expected, **relative)
+    for granted in (absolute, relative):
+        np.testing.assert_allclose(expected + tolerances, expected, **granted)

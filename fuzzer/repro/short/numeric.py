@@ -209,18 +209,33 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     operands = f"args = [{', '.join(_operands(entry))}]"
     said = f"# The documentation of TVM says: {documentation(found.call)}"
     documented = [*textwrap.wrap(said, WIDTH, subsequent_indent="# ", max_lines=3), f"expected = {array_source(leaf)}"]
-    assertion = "np.testing.assert_array_equal(run(After, args), expected)"
-    if is_floating(leaf.dtype):
-        allowed = _rounded(found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1)))
-        assertion = f"np.testing.assert_allclose(run(After, args), expected, rtol=0, atol={allowed or 1e-6:g})"
     lines = (f"After = {LEGALIZE}(Before)", operands, *documented)
-    yield failing(lines, assertion, scene.seen, definitions=helper, module=found.call.module)
+    assertions = ["np.testing.assert_array_equal(run(After, args), expected)"]
+    if is_floating(leaf.dtype):
+        granted = found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1))
+        assertions = [
+            f"np.testing.assert_allclose(run(After, args), expected, {each})" for each in _within(granted, leaf)
+        ]
+    for assertion in assertions:
+        yield failing(lines, assertion, scene.seen, definitions=helper, module=found.call.module)
+
+
+def _within(tolerances: Any, expected: Any) -> Iterator[str]:
+    """Yield what grants each element at least its tolerance: to all the largest one, or in proportion to its value."""
+    yield f"rtol=0, atol={_rounded(tolerances) or 1e-6:g}"
+    sizes = np.abs(expected.astype("float64"))
+    with np.errstate(all="ignore"):
+        relative = _rounded(np.where(sizes > 0, tolerances / sizes, 0.0))
+    yield f"rtol={relative:g}, atol={_rounded(np.where(sizes > 0, 0.0, tolerances)):g}"
 
 
 def _rounded(tolerances: Any) -> float:
-    """Return the largest tolerance, rounded up to a power of ten; 0 for none."""
+    """Return the largest tolerance, rounded up to one digit; 0 for none."""
     largest = float(np.max(tolerances, initial=0.0, where=np.isfinite(tolerances)))
-    return 10.0 ** math.ceil(math.log10(largest)) if largest > 0 else 0.0
+    if largest <= 0:
+        return 0.0
+    digit = 10.0 ** math.floor(math.log10(largest))
+    return math.ceil(largest / digit) * digit
 
 
 def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: str, build: str) -> Iterator[Showing]:
