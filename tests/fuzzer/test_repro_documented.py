@@ -131,7 +131,7 @@ def test_a_script_grants_each_element_its_tolerance_and_shows_what_is_beyond_it(
     expected, tolerances = np.array([1e-5, 50_000.0, 0.0]), np.array([3e-6, 0.31, 1e-7])
     absolute, relative = (eval(f"dict({each})") for each in _within(tolerances, expected))
     assert (absolute, relative) == ({"rtol": 0, "atol": 0.4}, {"rtol": pytest.approx(0.3), "atol": 1e-7})
-    wrong = expected + [2e-5, 0, 0]
+    wrong = expected + np.array([2e-5, 0.0, 0.0])
     np.testing.assert_allclose(wrong, expected, **absolute)
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(wrong, expected, **relative)
