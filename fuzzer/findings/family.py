@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from fuzzer.findings.signature import normalise
+from fuzzer.findings.signature import normalise, signature
 from fuzzer.findings.symptom import DIM, FEWER_DIMS, LEFT, Symptom, symptom_of
 from oracles.core.verdict import Verdict
 from relaxkit.text_enum import TextEnum
@@ -50,11 +50,13 @@ class Traits:
         culprit: The most elementary pass at which it shows (``fuzzer.triage.traits``); empty when nobody looked.
         skeleton: Of the minimized module.
         gone: Edits with which the failure goes away (``fuzzer.triage.traits``).
+        disputed: Whether campaigns, some from elsewhere, put it into different families (``fuzzer.store.merge``).
     """
 
     culprit: str = ""
     skeleton: Skeleton = Skeleton()
     gone: frozenset[Edit] = frozenset()
+    disputed: bool = False
 
 
 UNKNOWN = Traits()
@@ -91,6 +93,8 @@ class Family:
 
 def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
     """Return the family of a verdict that failed; raises ``ValueError`` for one without evidence."""
+    if origin.disputed:  # a list that names a family excuses none of whose family nobody can be sure
+        return Family(verdict.culprit, f"campaigns disagree on the family of {signature(verdict).id}", final=False)
     symptom = symptom_of_verdict(verdict)
     culprit = origin.culprit or verdict.culprit
     core = symptom.core

@@ -23,11 +23,12 @@ import msgspec
 from fuzzer.core.config import Config
 from fuzzer.core.text import Standing
 from fuzzer.core.verb import UsageError
-from fuzzer.findings.signature import signature
+from fuzzer.findings.family import Family, Traits
+from fuzzer.findings.signature import Signature, signature
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.reader import record_of
-from fuzzer.store.records import EarlierState, FindingState, MergedCampaign
+from fuzzer.store.records import EarlierState, FindingRecord, FindingState, MergedCampaign
 from fuzzer.store.trust import SEALED, foreign
 from fuzzer.store.writer import Store
 from relaxkit.files import make_directory, write_atomically
@@ -65,14 +66,14 @@ _COUNTED = {"operators": "operators", "operands": "operands", "pairs": "pairs", 
 
 
 def joined_rows(
-    sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]], own: bool
+    sources: Sequence[Rows], numbers: Sequence[Mapping[int, int]], own: Sequence[bool]
 ) -> tuple[Rows, dict[str, int]]:
     """The rows of the joined campaign but its facts, and of each script in it which source it is from.
 
     Args:
         sources: Their tables.
         numbers: For each source, the new number of each campaign in it.
-        own: Whether this user's campaigns wrote all of them.
+        own: For each source, whether this user's campaigns wrote all of it.
     """
     rows: Rows = {name: _summed([source[name] for source in sources], keys) for name, keys in SUMMED.items()}
 
@@ -118,7 +119,7 @@ def _best(rows: Iterable[Row], key: Callable[[Row], Any], worth: Callable[[Row],
     return [best[each] for each in sorted(best)]
 
 
-def _findings(sources: Sequence[list[Row]], own: bool) -> tuple[list[Row], dict[str, int]]:
+def _findings(sources: Sequence[list[Row]], own: Sequence[bool]) -> tuple[list[Row], dict[str, int]]:
     """Findings joined by signature, and from which source each has its minimized module."""
     found: dict[str, list[tuple[int, Row]]] = {}
     for index, rows in enumerate(sources):
@@ -131,18 +132,46 @@ def _findings(sources: Sequence[list[Row]], own: bool) -> tuple[list[Row], dict[
         index, best = min(rows_of, key=lambda pair: (*_worth(pair[1]), pair[1]["shard"], pair[1]["number"]))
         chosen[finding_id] = index
         note = "; ".join(filter(None, [best["note"], *_dissent(best, [row for _, row in rows_of])]))
-        # A list may excuse a family: where one that others put it into is not what all say, its evidence alone decides.
-        agreed = own or len({record_of(row).family.id for _, row in rows_of}) == 1
+        said = {name: best.get(name) for name in _OF_THE_GRAVEST}
+        if not all(own):
+            said |= _unless_foreign(best, [(own[index], record_of(row)) for index, row in rows_of])
         joined.append({
             **first,
             "count": sum(row["count"] for _, row in rows_of),
             "first_seen": min(row["first_seen"] for _, row in rows_of),
             "last_seen": max(row["last_seen"] for _, row in rows_of),
-            **{name: best.get(name) for name in _OF_THE_GRAVEST},
-            "traits": best["traits"] if agreed else None,
+            **said,
             "note": note,
         })  # fmt: skip
     return joined, chosen
+
+
+def _unless_foreign(best: Row, records: Sequence[tuple[bool, FindingRecord]]) -> Row:
+    """What of a finding no campaign from elsewhere decides: its pass and kind, its family, that it is less grave.
+
+    Raises:
+        MergeError: Their evidence is not of one kind, though their signatures read the same.
+    """
+    if len({_kind_of(record)[0] for _, record in records}) > 1:
+        raise MergeError(f"finding {best['id']} is not the same in all campaigns, though its signature reads the same")
+    disputed = len({_kind_of(record) for _, record in records}) > 1
+    standing = record_of(best).standing
+    weighed = [
+        (record.assessment, own) for own, record in records if record.standing is standing and (own or record.assessed)
+    ]
+    gravest = min(weighed, key=lambda pair: (pair[0].severity.value, not pair[1]), default=None)
+    return {
+        "traits": _text(Traits(disputed=True)) if disputed else best["traits"],
+        "assessment": _text(gravest[0]) if gravest else best["assessment"],
+    }
+
+
+def _kind_of(record: FindingRecord) -> tuple[Signature, Family]:
+    return signature(record.verdict), record.family
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _worth(row: Row) -> tuple[Any, ...]:
@@ -152,8 +181,9 @@ def _worth(row: Row) -> tuple[Any, ...]:
     return *_gravity(row), text is None, bindings, len(text or ""), text or ""
 
 
-def _gravity(row: Row) -> tuple[int, int]:
-    return list(Standing).index(record_of(row).standing), _place(_RANKS, row["state"])
+def _gravity(row: Row) -> tuple[int, int, str]:
+    record = record_of(row)
+    return list(Standing).index(record.standing), _place(_RANKS, row["state"]), record.assessment.severity.value
 
 
 def _dissent(best: Row, rows: Sequence[Row]) -> list[str]:
@@ -336,8 +366,10 @@ def _lack(holder: MergeSource, source: MergeSource) -> str:
             continue  # triage, which this one had not come to, may make less of it
         if there is None or _gravity(there) > _gravity(row):
             return f"finding {row['id']}"
-        if not holder.own and record_of(there).family != record_of(row).family:
-            return f"finding {row['id']} in its family"
+        one, other = record_of(there), record_of(row)
+        less = one.standing is other.standing and one.assessment.severity.value > other.assessment.severity.value
+        if not holder.own and (less or _kind_of(one) != _kind_of(other)):
+            return f"finding {row['id']} as it was found"
     counts = {_tally(row): row["count"] for row in holder.rows["tallies"]}
     fates = {(row["source"], row["id"]): _place(_FATES, row["state"]) for row in holder.rows["regressions"]}
     for row in source.rows["tallies"]:
@@ -403,10 +435,10 @@ def _write(sources: Sequence[MergeSource], out: Path) -> None:
 
 def _fill(partial: Path, sources: Sequence[MergeSource]) -> None:
     order = {part.seed: place for place, part in enumerate(_parts(sources))}
-    own = all(source.own for source in sources)
+    own = [source.own for source in sources]
     numbers = [{at: order[part.seed] for at, part in enumerate(source.parts)} for source in sources]
     rows, scripts = joined_rows([source.rows for source in sources], numbers, own)
-    with Store.create(partial, _joined_meta(sources), own=own) as store:
+    with Store.create(partial, _joined_meta(sources), own=all(own)) as store:
         sealer = store.sealer
     connection = connect(partial / FILE_NAME)
     with contextlib.closing(connection), connection:

@@ -15,22 +15,26 @@ from typing import Any
 
 import msgspec
 import pytest
-from sample_records import META, hit, shard
+from sample_records import META, hit, shard, verdict
 
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
 from fuzzer.core.text import Standing
 from fuzzer.findings.assessment import Assessment, Severity
-from fuzzer.findings.family import Traits
+from fuzzer.findings.family import Traits, family
+from fuzzer.findings.signature import signature
 from fuzzer.store.merge import MergeError, _growth, merge
 from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
+from oracles.core.verdict import Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import EvidenceClass, OracleName
 from relaxkit.passes.pass_ref import PassRef
 
 BAD, WORSE, RARE = "it is bad", "it is worse", "it is rare"
 SEEDED = Config(2, ("FuseOps",), (), (OracleName.CRASH,), 9, None, 1, seeds_digest="0123")
+LESS = msgspec.json.encode(Assessment(EvidenceClass.HARD, Severity.S5, "FuseOps")).decode()
+SUBJECT = Details(subject="3D")
 
 
 def campaign(directory: Path, seed: int, *messages: str, shards: int = 2, **meta: str) -> Path:
@@ -87,6 +91,18 @@ def settle(
         (directory / "repros").mkdir(exist_ok=True)
         (directory / f"repros/{name}.py").write_text(script)
     return name
+
+
+def change(directory: Path, **columns: Any) -> None:
+    """Change a campaign's one finding, as who has no key can."""
+    with closing(sqlite3.connect(directory / FILE_NAME)) as database, database:
+        for name, value in columns.items():
+            text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+            database.execute(f"UPDATE findings SET {name} = ?", (text,))
+
+
+def foul(evidence: Evidence, culprit: str = "FuseOps") -> Verdict:
+    return Verdict(OracleName.CRASH, Outcome.FAIL, culprit, evidence=evidence)
 
 
 def content(directory: Path) -> dict[str, Any]:
@@ -198,18 +214,79 @@ def test_a_finding_has_the_signature_of_its_evidence(tmp_path: Path, change: str
         merge(places, tmp_path / "out")
 
 
-def test_a_family_from_elsewhere_excuses_nothing(tmp_path: Path) -> None:
-    """The user's list may excuse a family; the smallest module's would stand for all."""
+@pytest.mark.parametrize("how", ["traits", "evidence", "nothing"])
+def test_a_family_from_elsewhere_excuses_nothing(tmp_path: Path, how: str) -> None:
+    """The user's list may excuse a family: either's, or the one that the evidence alone tells."""
     one, two = (campaign(tmp_path / str(seed), seed, BAD) for seed in (1, 2))
     for place, bindings in ((one, 5), (two, 0)):
         settle(place, BAD, FindingState.CONFIRMED, bindings, "{}")
-    with Store.open(one) as store:
-        told = store.findings()[0].family.id
-    with closing(sqlite3.connect(two / FILE_NAME)) as database, database:
-        database.execute("UPDATE findings SET traits = ?", (msgspec.json.encode(Traits("LambdaLift")).decode(),))
+    change(one, traits=Traits("FoldConstant"))
+    if how == "evidence":
+        shown = replace(verdict(BAD).shown, frames=("src/a.cc:F", "b", "relax/transform/legalize_ops/nn.py:_nn_pad"))
+        change(one, evidence=replace(shown, frames=shown.frames[:2]), signature=signature(foul(shown)).text)
+        change(one, id=signature(foul(shown)).id)
+        change(two, evidence=shown, signature=signature(foul(shown)).text, id=signature(foul(shown)).id)
+    elif how == "traits":
+        change(two, traits=Traits("LambdaLift"))
+    else:
+        change(two, traits=Traits())
+    excused = {family(verdict(BAD)).id}
+    for place in (one, two):
+        with Store.open(place) as store:
+            excused |= {store.findings()[0].family.id}
+    assert len(excused) >= 2
     merge([one, two], tmp_path / "out")
     with Store.open(tmp_path / "out") as store:
-        assert store.findings()[0].family.id == told
+        assert store.findings()[0].family.id not in excused
+        assert "campaigns disagree" in store.findings()[0].family.text
+
+
+@pytest.mark.parametrize(
+    ("message", "forged", "culprit"),
+    [
+        ("No type: none", Evidence("InternalError: No type", "none", ("src/a.cc:F",)), "FuseOps"),
+        ("No type: none", Evidence("No type", "none", ("src/a.cc:F",)), "FuseOps: InternalError"),
+        (
+            "No type (3D)",
+            Evidence("InternalError", "No type", ("src/a.cc:F",), details=Details(subject="3D")),
+            "FuseOps",
+        ),
+        ("No type", Evidence("InternalError", "No type at src/a.cc:F"), "FuseOps"),
+    ],
+    ids=["kind", "pass", "former id", "frames"],
+)
+def test_what_only_reads_the_same_is_refused(tmp_path: Path, message: str, forged: Evidence, culprit: str) -> None:
+    """One text, and another pass, kind or former id, of which the user's rules and lists tell."""
+    one, two = (campaign(tmp_path / str(seed), seed, message) for seed in (5, 1))
+    with Store.open(one) as store:
+        assert signature(foul(forged, culprit)).text == store.findings()[0].signature
+    change(two, evidence=forged, culprit=culprit)
+    with pytest.raises(MergeError, match="is not the same in all campaigns, though its signature reads the same"):
+        merge([one, two], tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "5"]
+    holder = campaign(tmp_path / "holder", 5, message, shards=3)
+    change(holder, evidence=forged, culprit=culprit)
+    with pytest.raises(MergeError, match=r"lacks its finding [0-9a-f]* as it was found"):
+        merge([one, holder], tmp_path / "out")
+
+
+@pytest.mark.parametrize("looked", [True, False])
+def test_a_campaign_from_elsewhere_rates_no_finding_lower(tmp_path: Path, looked: bool) -> None:
+    one, two = (campaign(tmp_path / str(seed), seed, BAD) for seed in (2, 1))
+    if looked:
+        settle(one, BAD, FindingState.CONFIRMED, 5, "{large}")
+    settle(two, BAD, FindingState.CONFIRMED, 2, "{small}")
+    change(two, assessment=Assessment(EvidenceClass.HARD, Severity.S5, "LambdaLift", "cosmetic", final=True))
+    merge([one, two], tmp_path / "out")
+    with Store.open(tmp_path / "out") as store:
+        (finding,) = store.findings()
+    assert (finding.assessment.severity, finding.assessment.blame) == (Severity.S3, "FuseOps")
+    assert finding.minimized is not None
+    assert finding.minimized.module_json == ("{large}" if looked else "{small}")
+    change(two, assessment=Assessment(EvidenceClass.HARD, Severity.S1, "LambdaLift", final=True))
+    merge([one, two], tmp_path / "graver")
+    with Store.open(tmp_path / "graver") as store:
+        assert store.findings()[0].assessment.severity is Severity.S1
 
 
 @pytest.mark.parametrize(
@@ -217,7 +294,9 @@ def test_a_family_from_elsewhere_excuses_nothing(tmp_path: Path) -> None:
     [
         ("DELETE FROM findings", "finding"),
         ("UPDATE findings SET state = 'flaky'", "finding"),
-        ("""UPDATE findings SET traits = '{"culprit": "LambdaLift"}'""", "finding [0-9a-f]* in its family"),
+        ("""UPDATE findings SET traits = '{"culprit": "LambdaLift"}'""", "finding [0-9a-f]* as it was found"),
+        (f"UPDATE findings SET assessment = '{LESS}'", "finding"),
+        (f"UPDATE findings SET assessment = '{LESS}', state = 'confirmed'", "finding [0-9a-f]* as it was found"),
         ("UPDATE tallies SET count = 1", "verdicts of crash on FuseOps"),
         ("DELETE FROM regressions", "earlier finding 0123456789"),
     ],
