@@ -8,6 +8,7 @@ else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit 
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -115,3 +116,19 @@ def check_text(text: str, ending: Ending | None = None, place: Path | None = Non
         path = Path(scratch) / SCRATCH
         path.write_text(text, encoding="utf-8")
         return check_repro(path, ending=ending)
+
+
+def run_here(path: Path) -> ReproResult:
+    """Run a long script in this process, which has loaded TVM and is not to be used afterwards."""
+    output, code = path.with_suffix(".txt"), 0
+    os.chdir(path.parent)
+    with output.open("w") as said:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+    sys.argv = [str(path)]
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    sys.stdout.flush()
+    return ReproResult(code, output.read_text(encoding="utf-8", errors="replace"))

@@ -18,13 +18,15 @@ sys.path.append(str(Path(__file__).resolve().parent / "minimizer"))
 import samples
 
 from fuzzer.core.case import Case
+from fuzzer.findings.script_parts import Ending
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
 from fuzzer.minimizer.search.search import Search
 from fuzzer.repro import run
-from fuzzer.repro.run import check_repro
+from fuzzer.repro.run import ReproResult, check_repro, check_text
+from fuzzer.triage import script
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Evidence, Outcome, Verdict
@@ -84,6 +86,42 @@ def test_an_exception_is_confirmed_minimized_and_scripted(tmp_path: Path) -> Non
     assert signature(first_failure(result.minimized, OracleName.CRASH)).id == signature(verdict).id
     assert result.parts is not None
     assert check_repro(tmp_path / result.repro, ending=result.parts.ending).confirmed
+
+
+def run_cold(monkeypatch: pytest.MonkeyPatch, shows: Callable[[Ending | None], bool]) -> list[tuple[str, bool]]:
+    """Record the scripts that are run in a new Python, and whether they are short; some of them show nothing there."""
+    found: list[tuple[str, bool]] = []
+
+    def check(text: str, ending: Ending | None = None, place: Path | None = None) -> ReproResult:
+        found.append((text, ending is not None))
+        result = check_text(text, ending, place)
+        return result if shows(ending) else replace(result, exit_code=0)
+
+    monkeypatch.setattr(script, "check_text", check)
+    return found
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_the_script_that_is_written_is_run_in_a_new_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: bool
+) -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    found = run_cold(monkeypatch, lambda ending: short or ending is None)
+    result = triage(case, first_failure(case, OracleName.CRASH), tmp_path, SearchLimits(queries=0))
+    assert result.state is TriageState.CONFIRMED, result
+    assert result.repro is not None
+    assert found[-1] == ((tmp_path / result.repro).read_text(), short)
+    assert [each for _, each in found].count(False) == (not short)
+
+
+def test_a_script_that_shows_nothing_in_a_new_python_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    run_cold(monkeypatch, lambda _: False)
+    result = triage(case, first_failure(case, OracleName.CRASH), tmp_path, SearchLimits(queries=0))
+    assert result.state is TriageState.UNSCRIPTED, result
+    assert not list((tmp_path / "repros").glob("*.py"))
 
 
 def test_scripts_import_nothing_that_lies_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
