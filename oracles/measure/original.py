@@ -28,6 +28,7 @@ from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import public_functions, symbol_of
 from relaxkit.ir.types import floats_in
 from relaxkit.passes.claims.restructure import impure_closures_called_as_pure
+from relaxkit.proof.prove import Known
 from relaxkit.runtime import (
     ExecMode,
     Program,
@@ -119,6 +120,7 @@ class Original:
         self._truths: dict[tuple[str, Variation], Value] = {}
         self._steady: dict[str, bool] = {}
         self._clean: dict[tuple[str, Variation], bool] = {}
+        self.evaluated: Known = {}
         self.build_error: Evidence | None = None
 
     @property

@@ -176,7 +176,7 @@ def proof_of(subject: Subject) -> Proof:
 def _proof(original: Original, candidate: Candidate, subject: Subject) -> Proof:
     caller = AdaptedCall(candidate.adapters, original.module, candidate.module) if candidate.adapters else None
     laws = tuple(dict.fromkeys(law for step in subject.plan.steps for law in step.contract.laws))
-    return prove(original.module, candidate.module, caller, original.given, laws)
+    return prove(original.module, candidate.module, caller, original.given, laws, original.evaluated)
 
 
 def _agreed(subject: Subject, reached: Agreement) -> Verdict:

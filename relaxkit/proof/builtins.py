@@ -91,10 +91,10 @@ class Builtins(Declared):
             value = store.value
             loads = [each for each in nodes(value, tvm.ir.Expr)[0] if hasattr(each, "indices")]
             slots = [int(each.indices[0]) for each in loads]
-            held.update({slot: self._dims.expression(self._slot(heap, slot)) for slot in slots})
+            held.update({slot: self.dims.expression(self._slot(heap, slot)) for slot in slots})
             for kind in {type(each) for each in loads}:  # its class has another name in each release
                 value = tvm_ffi.structural_map(value, (kind, lambda place: held[int(place.indices[0])]))
-            self._store(heap, int(store.indices[0]), self._dims.number(value))
+            self._store(heap, int(store.indices[0]), self.dims.number(value))
         return TupleValue(())
 
     def returned(self, kernel: Kernel, arguments: Sequence[Value]) -> Value:
@@ -104,8 +104,8 @@ class Builtins(Declared):
             value = value.args[0]
         if value is None or not all(isinstance(each, int) for each in arguments):
             raise Open("a kernel that returns something other than a number")
-        dims = [self._dims.expression(self.term(each)) for each in arguments]
-        return self._dims.number(self._dims.substituted(value, dict(zip(kernel.function.params, dims, strict=True))))
+        dims = [self.dims.expression(self.term(each)) for each in arguments]
+        return self.dims.number(self.dims.substituted(value, dict(zip(kernel.function.params, dims, strict=True))))
 
     def _match(self, dims: Sequence[Term], heap: Value, pairs: Sequence[tuple[int, int]]) -> Value:
         """Store dims in slots of the heap, or compare them with slots and numbers."""

@@ -149,9 +149,9 @@ class Calls(Builtins):
         dims = self.dims_of_shape(shape)
         dtype = str(expression.ty.dtype)
         if isinstance(arguments[0], Storage):
-            size = functools.reduce(operator.mul, map(self._dims.expression, dims), tirx.IntImm("int64", 1))
+            size = functools.reduce(operator.mul, map(self.dims.expression, dims), tirx.IntImm("int64", 1))
             element = tvm_ffi.dtype(dtype)
-            fits = self._dims.at_least(arguments[0].size, size * ((element.bits * element.lanes + 7) // 8))
+            fits = self.dims.at_least(arguments[0].size, size * ((element.bits * element.lanes + 7) // 8))
             if not fits:
                 raise Open("a storage of some size") if fits is None else Refuted("a tensor larger than its storage")
         return Tensor(self.allocated, storage, f"tensor {dtype} {len(dims)}", dims)

@@ -31,7 +31,7 @@ class Declared(Values):
         if dims is not None and isinstance(value, int | Tensor):
             for axis, dim in enumerate(dims):
                 if isinstance(dim, tirx.Var) and dim not in frame.dims:
-                    frame.dims[dim] = self._dims.expression(self.dim(value, axis))
+                    frame.dims[dim] = self.dims.expression(self.dim(value, axis))
 
     def cast(self, ty: Any, value: Value, frame: Frame) -> Value:
         """Cast a value to a type, which what is returned has: the program raises where the value has another one."""
@@ -125,9 +125,9 @@ class Declared(Values):
 
     def number(self, dim: Any, frame: Frame) -> Term:
         """Return the term of a dim or a scalar."""
-        return self._dims.number(self._dims.substituted(dim, frame.dims))
+        return self.dims.number(self.dims.substituted(dim, frame.dims))
 
     def scalar(self, value: Term, ty: Any) -> Any:
         """Return the expression that stands for a scalar."""
         node = self.terms[value]
-        return self._dims.expression(value) if node.head in ("number", "dim") else self._dims.variable(value, ty)
+        return self.dims.expression(value) if node.head in ("number", "dim") else self.dims.variable(value, ty)

@@ -28,7 +28,12 @@ class DimTable:
         self._variables: dict[Term, Any] = {}
         self._sources: dict[Any, Term] = {}
         self._known: list[tuple[Any, frozenset[Any], Term]] = []
-        self._numbers: dict[int, Term] = {}
+
+    def copy(self, terms: Terms) -> DimTable:
+        """Return a table of the same dims over a copy of the terms, to which others may be added."""
+        other = DimTable(terms)
+        other._variables, other._sources, other._known = dict(self._variables), dict(self._sources), [*self._known]
+        return other
 
     def number(self, expression: Any) -> Term:
         """Return the term of an integer expression over variables of this table."""

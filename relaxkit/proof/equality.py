@@ -32,7 +32,7 @@ class Equality:
     """
 
     def __init__(self, terms: Terms, dims: DimTable, shapes: dict[Term, tuple[Term, ...]]) -> None:
-        self._terms, self._dims, self._shapes = terms, dims, shapes
+        self._terms, self.dims, self._shapes = terms, dims, shapes
         self._program = SymbolicProgram(tvm.IRModule(), terms, dims, shapes)
         self._parent: dict[Term, Term] = {}
         self._members: dict[Term, list[Term]] = {}
@@ -99,7 +99,7 @@ class Equality:
         try:
             function = function_of(law.right(named))
             arguments = [self.operands[each] for each in function.params]
-            return self._program.term(self._program.invoke(Closure(function, {}, self._dims.itself()), arguments))
+            return self._program.term(self._program.invoke(Closure(function, {}, self.dims.itself()), arguments))
         except Exception:
             return None
 
@@ -126,7 +126,7 @@ class Equality:
     def _variable(self, root: Term) -> Any:
         """Return the variable that stands for a class of tensors, ``None`` for what is none."""
         if root not in self._variables and (ty := self._type(root)) is not None:
-            sizes = [self._dims.expression(each) for each in ty[1]]
+            sizes = [self.dims.expression(each) for each in ty[1]]
             self._variables[root] = relax.Var("operand", relax.TensorType(sizes, ty[0]))
             self.operands[self._variables[root]] = root
         return self._variables.get(root)

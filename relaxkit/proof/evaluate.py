@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
-from relaxkit.ir.functions import attributes, functions_by_name, mentioned_names, reached_functions, relax_functions
+from relaxkit.ir.functions import attributes, closed, functions_by_name, mentioned_names, relax_functions
 from relaxkit.ir.lowered import stored_parameters
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.calls import Calls
@@ -44,15 +44,25 @@ class SymbolicProgram(Calls):
         self._symbols = {*own, *(str(attributes(each).get("global_symbol")) for each in own.values())}
         self._kernels: dict[str, Kernel] = {}
         self._active: list[Any] = []
-        self._recursive = {
-            function
-            for name, function in relax_functions(module)
-            if name in reached_functions(module, mentioned_names(function))
-        }
+        relaxed = dict(relax_functions(module))
+        named = {name: mentioned_names(function) & relaxed.keys() for name, function in relaxed.items()}
+        self._recursive = {relaxed[name] for name in named if name in closed(named[name], named.__getitem__)}
         self._abstract: list[Any] = []
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
         self.externals: dict[str, Callback] = {}
+
+    def follow(self, module: tvm.IRModule) -> SymbolicProgram:
+        """Return the program of another module, which begins with what is known here and leaves this one as it is."""
+        terms = self.terms.copy()
+        other = SymbolicProgram(module, terms, self.dims.copy(terms), dict(self.shapes))
+        if self.legalizer is not None:
+            other.legalizer = self.legalizer.copy(terms, other.apart_from)
+        return other
+
+    def apart_from(self, module: tvm.IRModule) -> Callable[[Sequence[Value]], Value]:
+        """Return what evaluates the only Relax function of another module over the same tables."""
+        return SymbolicProgram(module, self.terms, self.dims, self.shapes).only_function
 
     def only_function(self, arguments: Sequence[Value]) -> Value:
         """Evaluate the only Relax function of the module on some arguments; it has no effects."""

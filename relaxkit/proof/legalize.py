@@ -29,6 +29,13 @@ class Legalizer:
         self._terms = terms
         self._apply = apply
         self._known: dict[int, Callable[[Sequence[Value]], Value] | None] = {}
+        self._lowered: dict[int, tvm.IRModule | None] = {}
+
+    def copy(self, terms: Terms, apply: Apply) -> Legalizer:
+        """Return one that knows the same kinds of calls, for a copy of the terms."""
+        other = Legalizer(terms, apply)
+        other._lowered = dict(self._lowered)
+        return other
 
     def value(self, call: Any, arguments: Sequence[Value]) -> Value | None:
         """Return what a call computes by its legalization; ``None`` where it has none on its own."""
@@ -44,23 +51,27 @@ class Legalizer:
             return None  # a dim that none of its tensors defines
         kind = self._terms.objects.number(function)
         if kind not in self._known:
-            self._known[kind] = self._lowered(function)
+            if kind not in self._lowered:
+                self._lowered[kind] = _lowered(function)
+            module = self._lowered[kind]
+            self._known[kind] = None if module is None else self._apply(module)
         run = self._known[kind]
         if run is not None:
             with contextlib.suppress(Open):
                 return run(values)
         return None
 
-    def _lowered(self, function: relax.Function) -> Callable[[Sequence[Value]], Value] | None:
-        try:
-            return self._apply(_legalized(function))
-        except Exception:  # what cannot be lowered alone has no axiom
-            return None
-
 
 _legalizations: dict[int, list[tuple[tvm.IRModule, tvm.IRModule]]] = {}
 _MOST = 1024
 """Legalizations that are kept: the passes that are tried on one module leave most of its calls as they are."""
+
+
+def _lowered(function: relax.Function) -> tvm.IRModule | None:
+    try:
+        return _legalized(function)
+    except Exception:  # what cannot be lowered alone has no axiom
+        return None
 
 
 def _legalized(function: relax.Function) -> tvm.IRModule:

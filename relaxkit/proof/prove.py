@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import tvm
 
@@ -17,7 +18,10 @@ from relaxkit.proof.evaluate import Caller, SymbolicProgram
 from relaxkit.proof.legalize import Legalizer
 from relaxkit.proof.memory import Refuted
 from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.proof.values import Value
 from relaxkit.text_enum import TextEnum
+
+T = TypeVar("T")
 
 
 class Result(TextEnum):
@@ -54,12 +58,26 @@ class Proof:
         return f"{self.result}{where}: {self.reason}" if self.reason else f"{self.result}{where}{how}"
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A function that was evaluated on its parameters, and the terms of its result and of its effects."""
+
+    program: SymbolicProgram
+    arguments: tuple[Value, ...]
+    expected: tuple[Term, Term]
+
+
+Known = dict[tuple[str, bool], Evaluated | Proof]
+"""Functions of one module by name, each as it is or as it is legalized; a proof where one is open."""
+
+
 def prove(
     before: tvm.IRModule,
     after: tvm.IRModule,
     caller: Caller | None = None,
     fixed: Given | None = None,
     laws: Sequence[Law] = (),
+    known: Known | None = None,
 ) -> Proof:
     """Compare every public function of ``before`` with that of the same name in ``after``, for all inputs.
 
@@ -69,6 +87,7 @@ def prove(
         caller: Calls ``after`` where the pass has changed how functions are called.
         fixed: Inputs that have one value.
         laws: Equalities of operators that may be used.
+        known: What earlier calls have found out about ``before`` under the same ``fixed``; is added to.
 
     Returns:
         ``PROVED``: each returns the same value with the same effects in the same order, for all arguments and all
@@ -93,12 +112,12 @@ def prove(
             if len(function.params) != len(left[name].params):
                 return Proof(Result.OPEN, name, "different numbers of parameters")
     used: dict[str, None] = {}
-    exact = True
+    exact, known = True, {} if known is None else known
     for name in names:
-        proof = _compared(before, after, name, caller, fixed, laws)
+        proof = _compared(before, after, name, caller, fixed, laws, known)
         if proof.result is Result.DIFFERENT:
             # A pass that legalizes keeps the meaning that legalization gives to each call.
-            again = _compared(before, after, name, caller, fixed, None)
+            again = _compared(before, after, name, caller, fixed, None, known)
             proof = again if again.result is Result.PROVED else proof
         if proof.result is not Result.PROVED:
             return proof
@@ -114,38 +133,50 @@ def _compared(
     caller: Caller | None,
     fixed: Given | None,
     laws: Sequence[Law] | None,
+    known: Known,
 ) -> Proof:
     """Compare a function by laws, or as it is legalized; what is learned of one holds while that one runs."""
+    legal = laws is None
+    if (name, legal) not in known:
+        known[name, legal] = _settled(name, lambda: _evaluated(before, name, fixed, legal))
+    if isinstance(one := known[name, legal], Proof):  # what the original does is its own affair
+        return replace(one, result=Result.OPEN, refuted=False)
+    other, expected, used = one.program.follow(after), one.expected, dict[Law, None]()
+    observed = _settled(name, lambda: other.result(caller or SymbolicProgram.call_function, name, one.arguments))
+    if isinstance(observed, Proof):
+        return observed
+    if expected != observed:
+        equality = Equality(other.terms, other.dims, other.shapes)
+        if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):
+            last = expected[0] == observed[0]
+            words = _words(other.terms, expected[last], observed[last])
+            return Proof(Result.DIFFERENT, name, "effects: " * last + words)
+        used |= equality.used
+    if not other.raises_where(one.program):
+        return Proof(Result.OPEN, name, "a check that may fail")
+    return Proof(Result.PROVED, laws=tuple(law.name for law in used), exact=all(law.exact for law in used))
+
+
+def _evaluated(module: tvm.IRModule, name: str, fixed: Given | None, legal: bool) -> Evaluated:
     terms = Terms()
-    dims, shapes = DimTable(terms), dict[Term, tuple[Term, ...]]()
-    one, other = SymbolicProgram(before, terms, dims, shapes), SymbolicProgram(after, terms, dims, shapes)
-    used: dict[Law, None] = {}
-    if laws is None:
-        one.legalizer = other.legalizer = Legalizer(
-            terms, lambda module: SymbolicProgram(module, terms, dims, shapes).only_function
-        )
-    expected = None
+    program = SymbolicProgram(module, terms, DimTable(terms), {})
+    if legal:
+        program.legalizer = Legalizer(terms, program.apart_from)
+    arguments = program.parameters(name, fixed)
+    return Evaluated(program, arguments, program.result(SymbolicProgram.call_function, name, arguments))
+
+
+def _settled(name: str, evaluate: Callable[[], T]) -> T | Proof:
+    """Return what is evaluated, or how the proof ends where that cannot be done."""
     try:
-        arguments = one.parameters(name, fixed)
-        expected = one.result(SymbolicProgram.call_function, name, arguments)
-        observed = other.result(caller or SymbolicProgram.call_function, name, arguments)
+        return evaluate()
     except (Open, Refuted) as reason:
-        refuted = isinstance(reason, Refuted) and expected is not None  # what the original does is its own affair
+        refuted = isinstance(reason, Refuted)
         return Proof(Result.DIFFERENT if refuted else Result.OPEN, name, str(reason), refuted)
     except RecursionError:
         return Proof(Result.OPEN, name, "expressions too deep")
     except Exception as error:  # the analyzer's, or of a program that calls what it does not fit
         return Proof(Result.OPEN, name, f"an evaluation that fails ({type(error).__name__})")
-    if expected != observed:
-        equality = Equality(terms, dims, shapes)
-        if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):
-            last = expected[0] == observed[0]
-            words = _words(terms, expected[last], observed[last])
-            return Proof(Result.DIFFERENT, name, "effects: " * last + words)
-        used |= equality.used
-    if not other.raises_where(one):
-        return Proof(Result.OPEN, name, "a check that may fail")
-    return Proof(Result.PROVED, laws=tuple(law.name for law in used), exact=all(law.exact for law in used))
 
 
 def _attributes(terms: Terms, term: Term, other: Term) -> str:

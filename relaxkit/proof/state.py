@@ -48,7 +48,7 @@ class Values(ABC):
     def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]], dims: DimTable) -> None:
         self.terms = terms
         self.shapes = shapes
-        self._dims = dims
+        self.dims = dims
         self.state = State(terms.make("start"))
         self.allocated = 0
         self._depth = 0
@@ -161,7 +161,7 @@ class Values(ABC):
         """Return the term of a constant: its dtype, its shape and its bytes."""
         digest = hashlib.sha256(array.tobytes()).hexdigest()
         term = self.terms.make("const", (array.dtype.name, tuple(int(dim) for dim in array.shape), digest))
-        self.shapes.setdefault(term, tuple(self._dims.number(int(dim)) for dim in array.shape))
+        self.shapes.setdefault(term, tuple(self.dims.number(int(dim)) for dim in array.shape))
         self.terms.declared.setdefault(term, f"tensor {array.dtype.name} {array.ndim}")
         return term
 

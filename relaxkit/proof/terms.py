@@ -53,6 +53,12 @@ class Objects:
         self.of.append(value)
         return bucket[-1]
 
+    def copy(self) -> Objects:
+        """Return as many numbers, to which others may be added."""
+        other = Objects()
+        other._buckets, other.of = {key: [*bucket] for key, bucket in self._buckets.items()}, [*self.of]
+        return other
+
 
 class Terms:
     """A table of terms, of both modules that are compared.
@@ -67,6 +73,13 @@ class Terms:
         self.declared: dict[Term, str] = {}
         self._nodes: list[Node] = []
         self._numbers: dict[Node, Term] = {}
+
+    def copy(self) -> Terms:
+        """Return a table of the same terms, to which others may be added."""
+        other = Terms()
+        other.objects, other.declared = self.objects.copy(), dict(self.declared)
+        other._nodes, other._numbers = [*self._nodes], dict(self._numbers)
+        return other
 
     def __len__(self) -> int:
         return len(self._nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from relaxkit.proof import Proof, Result, evaluate, prove
+from relaxkit.proof.prove import Known
 
 
 def script(*functions: str) -> Any:
@@ -337,3 +339,39 @@ def test_a_long_program_takes_time_in_proportion() -> None:
         builder.emit_func_output(value)
     module = builder.get()
     assert prove(module, relax.transform.ConvertToDataflow()(module)).result is Result.PROVED
+
+
+AFTER = (
+    "c = R.exp(y)\nreturn R.add(R.add(x, y), R.const(2.0, 'float32'))",
+    "a = R.add(x, y)\nb = R.const(1.0, 'float32')\nreturn R.add(a, b)",
+    "return R.add(x, R.sin(y))",
+    "return R.add(R.add(x, y), R.const(1.0, 'float32'))",
+)
+
+
+def test_an_original_is_evaluated_once_and_says_the_same_of_each_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = script(main("return R.add(R.add(x, y), R.const(1.0, 'float32'))"))
+    afters = [script(main(body)) for body in AFTER]
+    afters += [relax.transform.LegalizeOps()(before), before]
+    alone = [str(prove(before, after)) for after in afters]
+    evaluated: list[tuple[str, bool]] = []
+    proving = importlib.import_module("relaxkit.proof.prove")
+    inner = proving._evaluated
+
+    def count(module: Any, name: str, fixed: Any, legal: bool) -> Any:
+        evaluated.append((name, legal))
+        return inner(module, name, fixed, legal)
+
+    monkeypatch.setattr(proving, "_evaluated", count)
+    known: Known = {}
+    assert [str(prove(before, after, known=known)) for after in afters] == alone
+    assert evaluated == [("main", False), ("main", True)]
+    assert len(set(alone)) > 2
+
+
+def test_what_is_open_in_an_original_is_open_for_each_module() -> None:
+    before = script(main("return x", "x: R.Callable"))
+    known: Known = {}
+    first, again = (prove(before, before, known=known) for _ in range(2))
+    assert (first.result, first.refuted, str(first)) == (Result.OPEN, False, str(again))
+    assert first == prove(before, before)
