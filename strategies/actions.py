@@ -17,7 +17,6 @@ from strategies.constructs import (
     control_flow,
     data_dependent,
     devices,
-    distributed,
     impure,
     local_functions,
     lowered,
@@ -26,6 +25,7 @@ from strategies.constructs import (
     unused,
 )
 from strategies.constructs import weights as weight_steps
+from strategies.idioms import distributed
 from strategies.kernels import choose as kernels
 from strategies.kernels import drawn as drawn_kernels
 from strategies.kernels import in_place

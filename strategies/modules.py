@@ -22,9 +22,9 @@ from relaxkit.ir.functions import mentioned_names, relax_functions
 from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import load_factory, load_named
 from strategies import actions
-from strategies.constructs import attributes, devices, distributed, recursion
+from strategies.constructs import attributes, devices, recursion
 from strategies.functions import FunctionPlan, build
-from strategies.idioms import BlockKind, Idiom, Planned, aimed
+from strategies.idioms import BlockKind, Idiom, Planned, aimed, distributed
 from strategies.operators import OPERATORS, OperatorRow
 from strategies.operators.drawing import typical
 from strategies.pass_arguments.table import aimed_weights

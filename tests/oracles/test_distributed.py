@@ -44,6 +44,19 @@ def test_passes_do_what_they_claim(name: str, make: Any, claims: set[str]) -> No
     assert_claims(preparing(name).expression, lambda: prepared(name, make()), claims)
 
 
+def test_sums_over_devices_take_shared_memory() -> None:
+    def summed(kind: str) -> Any:
+        builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((4,), "float32"))
+        with builder.function("main", [x]):
+            value = builder.emit(relax.op.abs(x))
+            builder.emit_func_output(builder.emit(relax.op.ccl.allreduce(value, kind)))
+        return prepared("IPCAllReduceRewrite", builder.get())
+
+    expression = "relax.transform.IPCAllReduceRewrite(1)"
+    assert_claims(expression, lambda: summed("sum"), {"sums over devices take memory that processes share"})
+    assert_claims(expression, lambda: summed("max"), set())
+
+
 @pytest.mark.parametrize("name", PASSES)
 def test_functions_of_whole_tensors_stay(name: str) -> None:
     def module(call: Any) -> Any:

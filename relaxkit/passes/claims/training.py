@@ -9,9 +9,10 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
-from relaxkit.ir.walk import operator_has, operator_of, places
+from relaxkit.ir.types import types_in
+from relaxkit.ir.walk import operator_calls, operator_has, operator_of, places
 from relaxkit.passes.claims.common import untouched
-from relaxkit.passes.contract import Ran, claimed
+from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
 
 _SUFFIX = "_adjoint"
 
@@ -109,4 +110,66 @@ def calls_differ(ran: Ran, besides: Collection[str] = ()) -> str:
             return (
                 f"other calls than before\nmakes {name} call {', '.join(after[name])} instead of {', '.join(operators)}"
             )
+    return ""
+
+
+@claimed(
+    "functions of whole tensors stay",
+    "tvm/relax/distributed/transform/transform.py: says of each what it does to distributed tensors",
+    evidence=EvidenceClass.OURS,
+)
+def undistributed_differ(ran: Any) -> str:
+    """Find a function without distributed tensors, and without annotations, that calls other operators than before."""
+    return calls_differ(ran, [name for name, function in relax_functions(ran.before) if is_distributed(function)])
+
+
+def is_distributed(function: Any) -> bool:
+    """Say whether a function has distributed tensors, or says of tensors how they are to be distributed."""
+    return has_distributed_tensors(function) or any(
+        name.startswith("relax.dist.") for name, _ in operator_calls(function)
+    )
+
+
+def _calls(function: Any, prefix: str) -> bool:
+    return any(name.startswith(prefix) for name, _ in operator_calls(function))
+
+
+def has_distributed_tensors(function: Any) -> bool:
+    """Say whether a type in a function is that of a distributed tensor."""
+    return any(isinstance(ty, relax.distributed.DTensorType) for ty in types_in(function))
+
+
+def distributed_left(ran: Any) -> str:
+    """Find a function in which a distributed tensor is left."""
+    left = (name for name, function in relax_functions(ran.after) if has_distributed_tensors(function))
+    return next((f"a distributed tensor is left\nleaves a distributed tensor in {name}" for name in left), "")
+
+
+def global_view_left(ran: Any) -> str:
+    """Find the call of a kernel on whole distributed tensors."""
+    for name, function in relax_functions(ran.after):
+        if has_distributed_tensors(function) and any(
+            called == "relax.call_tir" for called, _ in operator_calls(function)
+        ):
+            return f"a kernel sees whole tensors\nleaves a call_tir in {name}"
+    return ""
+
+
+@nothing_left(
+    "sums over devices take memory that processes share",
+    "tvm/relax/transform/ipc_allreduce_rewrite.py: rewrite all-reduce operation to one with IPC memory",
+)
+def all_reduce_left(ran: Any) -> str:
+    """Find the sum over devices of a tensor that is allocated in memory of one process."""
+    for name, function in relax_functions(ran.after):
+        allocated = set()
+        for place in places(function):
+            value = place.value
+            own = operator_of(value) == "relax.builtin.alloc_tensor" and str(value.args[3].value) == "global"
+            if own or value in allocated:
+                allocated.add(place.var)
+            elif isinstance(value, relax.Call) and isinstance(value.op, relax.ExternFunc):
+                summed = value.op.global_symbol == "runtime.disco.allreduce" and int(value.args[1].values[0]) == 0
+                if summed and value.args[0] in allocated:
+                    return f"a sum over devices is left\nleaves a runtime.disco.allreduce in {name}"
     return ""

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from relaxkit.passes.claims.distributed import distributed_left, global_view_left, undistributed_differ
-from relaxkit.passes.claims.training import calls_differ
+from relaxkit.passes.claims.training import (
+    all_reduce_left,
+    calls_differ,
+    distributed_left,
+    global_view_left,
+    undistributed_differ,
+)
 from relaxkit.passes.contract import (
     Contract,
     EvidenceClass,
@@ -23,13 +28,6 @@ from relaxkit.passes.contract import (
 from relaxkit.passes.contracts.lowering import CALLS
 from relaxkit.passes.contracts.shared import none_left
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
-
-
-def _nothing_without(what: str, source: str) -> tuple[Postcondition, ...]:
-    return (
-        Postcondition(f"a module without {what} stays as it is", calls_differ, source, evidence=EvidenceClass.OURS),
-    )
-
 
 _SOURCE = "tvm/relax/distributed/transform/transform.py"
 _TO_GLOBAL_VIEW = ("LegalizeOps", "PropagateSharding")
@@ -73,18 +71,19 @@ ROWS: tuple[Contract, ...] = (
         "IPCAllReduceRewrite",
         prepare=CALLS,
         any_stage=True,
-        postconditions=_nothing_without(
-            "all-reduce between processes on one GPU",
-            "tvm/relax/transform/ipc_allreduce_rewrite.py: returns the module where that function is not registered",
-        ),
+        postconditions=stated(all_reduce_left),
         notes="the wheel for CPUs lacks the function: one of ours is registered, and the structure is judged",
     ),
     Contract(
         "LowerGPUIPCAllocStorage",
         any_stage=True,
-        postconditions=_nothing_without(
-            "memory that processes share",
-            "tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: looks for allocations of the scope ipc_memory",
+        postconditions=(
+            Postcondition(
+                "a module without memory that processes share stays as it is",
+                calls_differ,
+                "tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: looks for allocations of the scope ipc_memory",
+                evidence=EvidenceClass.OURS,
+            ),
         ),
     ),
     _distributed(
@@ -115,6 +114,12 @@ ROWS: tuple[Contract, ...] = (
         _TO_GLOBAL_VIEW,
         Postcondition(
             "every kernel sees its own part", global_view_left, f"{_SOURCE}: lower global view TIR to local view"
+        ),
+        Refusal(
+            "InternalError",
+            r"add_allreduce_kind_ == ",
+            "a kernel reduces twice what is spread",
+            'src/relax/distributed/transform/lower_global_view_to_local_view.cc: "todo: if reduce, insert allreduce"',
         ),
     ),
     _distributed(
