@@ -28,7 +28,7 @@ from strategies.idioms import BlockKind, Idiom, Planned, aimed, distributed
 from strategies.operators import OPERATORS, OperatorRow
 from strategies.operators.drawing import typical
 from strategies.pass_arguments.table import aimed_weights
-from strategies.scope.choices import Choices, Draw
+from strategies.scope.choices import Choices, Draw, composite
 from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
 from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
 from strategies.scope.scope import Scope
@@ -162,7 +162,7 @@ AIMED_VAGUE = 4
 """Of modules with operators that are aimed at, one in so many gives them operands of less precise types."""
 
 
-@st.composite
+@composite
 def _modules(
     draw: Draw,
     demand: frozenset[Feature],

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from strategies.modules import Described, described_modules
-from strategies.scope.choices import Choices, Draw
+from strategies.scope.choices import Choices, Draw, composite
 from strategies.seeds.bounds import unproven
 from strategies.seeds.collection import SeedRef, load, open_seeds
 from strategies.seeds.file import Seed, SeedStage
@@ -31,7 +31,7 @@ def seeded_modules(ref: SeedRef, **aim: Any) -> st.SearchStrategy[Described]:
     return _mixed(ref, described_modules(seeds=ref, **aim))
 
 
-@st.composite
+@composite
 def _mixed(draw: Draw, ref: SeedRef, drawn: st.SearchStrategy[Described]) -> Described:
     # By reference: Hypothesis shows the arguments of a strategy, and a collection is long.
     seeds, choices = open_seeds(ref), Choices(draw)

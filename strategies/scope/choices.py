@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from hypothesis import strategies as st
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 """The draw function that Hypothesis gives to a composite strategy."""
@@ -29,7 +31,28 @@ def pocket(size: int = POCKET) -> st.SearchStrategy[bytes]:
     return st.binary(min_size=size, max_size=size)
 
 
-@st.composite
+_BODIES: weakref.WeakKeyDictionary[st.SearchStrategy[Any], Callable[[Draw], Any]] = weakref.WeakKeyDictionary()
+
+
+def composite(define: Callable[Concatenate[Draw, P], T]) -> Callable[P, st.SearchStrategy[T]]:
+    """Make strategies of a function as ``st.composite`` does, which :func:`body_of` knows as well."""
+    make = st.composite(define)
+
+    @functools.wraps(make)
+    def made(*arguments: P.args, **keywords: P.kwargs) -> st.SearchStrategy[T]:
+        strategy = make(*arguments, **keywords)
+        _BODIES[strategy] = lambda draw: define(draw, *arguments, **keywords)
+        return strategy
+
+    return made
+
+
+def body_of(strategy: st.SearchStrategy[T]) -> Callable[[Draw], T] | None:
+    """Return the function that draws what a strategy draws, given a draw function; ``None`` where none is known."""
+    return _BODIES.get(strategy)
+
+
+@composite
 def _span(draw: Draw, bodies: list[Callable[[Draw], Any]]) -> Any:
     return bodies[-1](draw)
 
@@ -49,7 +72,10 @@ class Choices:
         self._pocket = b""
         self._at = POCKET
         self._bodies: list[Callable[[Draw], Any]] = []
-        self._strategy = _span(self._bodies)
+
+    @functools.cached_property
+    def _strategy(self) -> st.SearchStrategy[Any]:
+        return _span(self._bodies)
 
     def index(self, count: int) -> int:
         """Draw an integer of ``[0, count)`` with ``count`` at most 65536; shrinks to 0."""

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import functools
 import random
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from relaxkit.compat.known import excuses
-from strategies.scope.choices import POCKET, Draw, pocket
+from strategies.scope.choices import POCKET, Draw, body_of, pocket
 
 T = TypeVar("T")
+
+MOST_POCKETS = (8 << 10) // (POCKET + 1)
+"""As many as Hypothesis lets a value take, which counts one byte more for each."""
+
+
+class OutOfBytes(BaseException):
+    """A draw that meets the end of its bytes; like Hypothesis' own, nothing that a strategy suppresses."""
+
 
 _BOX: list[Any] = []
 
@@ -38,23 +47,46 @@ def draw_from_bytes(strategy: st.SearchStrategy[T], data: bytes) -> T | None:
 
 
 def draw_and_bytes(strategy: st.SearchStrategy[T], data: bytes) -> tuple[T, bytes] | None:
-    """Return what :func:`draw_from_bytes` gives, and the beginning of ``data`` that it was drawn from."""
-    _BOX.clear()
+    """Return what :func:`draw_from_bytes` gives, and the beginning of ``data`` that it was drawn from.
+
+    What ``composite`` of this package made is drawn without Hypothesis, in half of the time, and the same.
+    """
+    body, at, end = body_of(strategy), 0, min(len(data), MOST_POCKETS * POCKET)
+
+    def read() -> bytes:
+        nonlocal at
+        at += POCKET
+        if at > end:
+            raise OutOfBytes
+        return data[at - POCKET : at]
+
     try:
+        if body is not None:
+            return body(drawing(read)), data[:at]
+        _BOX.clear()
         used = _target(strategy)(data)
+        return (_BOX.pop(), used) if _BOX else None
+    except OutOfBytes:
+        return None
     except Exception as error:
         if excuses(error):
             return None
         raise
-    return (_BOX.pop(), used) if _BOX else None
 
 
 def draws_of(source: random.Random) -> Draw:
-    """Draw a draw function for ``Choices`` outside of any strategy: its pockets come from ``source``."""
+    """Return a draw function for ``Choices`` outside of any strategy: its pockets come from ``source``."""
+    return drawing(lambda: source.randbytes(POCKET))
+
+
+def drawing(read: Callable[[], bytes]) -> Draw:
+    """Return a draw function outside of Hypothesis, given what reads a pocket."""
 
     def draw(strategy: st.SearchStrategy[Any]) -> Any:
-        if strategy is not pocket():
-            raise TypeError("only pockets are drawn outside of a strategy")
-        return source.randbytes(POCKET)
+        if strategy is pocket():
+            return read()
+        if (body := body_of(strategy)) is None:
+            raise TypeError("only pockets, and what is composed of them, are drawn outside of Hypothesis")
+        return body(draw)
 
     return draw

@@ -10,7 +10,10 @@ import tvm
 from hypothesis import strategies as st
 
 from strategies import ir_modules, module_and_passes
-from strategies.scope.from_bytes import draw_from_bytes
+from strategies.modules import described_modules
+from strategies.scope import from_bytes
+from strategies.scope.choices import Draw, composite, pocket
+from strategies.scope.from_bytes import draw_and_bytes, draw_from_bytes
 
 SCRIPT = """
 import hashlib, random, tvm
@@ -75,3 +78,33 @@ def test_errors_of_a_strategy_are_not_swallowed():
 
     with pytest.raises(RuntimeError, match="broken"):
         draw_from_bytes(broken(), bytes(64))
+
+
+def test_modules_are_drawn_without_hypothesis_as_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole ones, and those that their bytes, or what Hypothesis allows of them, are too few for."""
+    source, strategy = random.Random(7), described_modules()
+    data = [source.randbytes(size) for size in (40, 200, 400, 900, 2000, 16384) for _ in range(4)]
+    with monkeypatch.context() as patch:
+        patch.setattr(from_bytes, "_target", None)
+        alone = [draw_and_bytes(strategy, each) for each in data]
+    monkeypatch.setattr(from_bytes, "body_of", lambda _: None)
+    driven = [draw_and_bytes(strategy, each) for each in data]
+    shown = [
+        [found and (tvm.ir.save_json(found[0].module), found[0].idioms, found[1]) for found in each]
+        for each in (alone, driven)
+    ]
+    assert shown[0] == shown[1]
+    assert {found is None for found in alone} == {True, False}
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_value_takes_no_more_than_hypothesis_lets_it(monkeypatch: pytest.MonkeyPatch, over: int) -> None:
+    @composite
+    def pockets(draw: Draw) -> int:
+        return sum(draw(pocket())[0] for _ in range(from_bytes.MOST_POCKETS + over))
+
+    data = random.Random(8).randbytes(1 << 14)
+    alone = draw_and_bytes(pockets(), data)
+    monkeypatch.setattr(from_bytes, "body_of", lambda _: None)
+    assert alone == draw_and_bytes(pockets(), data)
+    assert (alone is None) == bool(over)
