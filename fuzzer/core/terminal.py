@@ -20,6 +20,8 @@ from fuzzer.core.text import disarmed, first_line, printable
 
 WIDTH = 80
 """Columns where no terminal is attached."""
+MOST_ROWS = 1_000
+"""Of a table: each takes a millisecond to lay out, and a campaign from elsewhere may have millions."""
 _NUMBER = re.compile(r"\d{1,9}(\.\d+)?( %)?|-")  # shorter than an id
 _STYLES = {"S1": "bold red", "S2": "red", "S3": "yellow"}
 """Colours of cells in the columns of severities."""
@@ -48,7 +50,12 @@ def prose(text: str) -> Group:
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> RenderableType:
     """Lay out a table no wider than its cells; where there is less room, the widest columns wrap."""
-    return Group(*listed(heads, rows)) if rows else Text("none")
+    return Group(*listed(heads, rows[:MOST_ROWS]), *left_out(rows)) if rows else Text("none")
+
+
+def left_out(rows: Sequence[object]) -> list[RenderableType]:
+    """Say how many rows a table leaves out, if it does."""
+    return [prose(f"and {len(rows) - MOST_ROWS} more rows; --json prints all")] if len(rows) > MOST_ROWS else []
 
 
 def listed(

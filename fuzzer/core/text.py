@@ -27,7 +27,8 @@ MOST_LINE = 2_000
 
 def visible(text: str) -> str:
     """Show every control character, escapes and marks of direction first of all, as ``?``; line ends and tabs stay."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in plain(text))
+    shown = plain(text)
+    return shown.translate({ord(each): "?" for each in set(shown) if not (each.isprintable() or each in "\n\t")})
 
 
 def plain(text: str) -> str:

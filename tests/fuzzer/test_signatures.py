@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from fuzzer.findings.signature import _plain, death_verdict, normalise, signature
+from fuzzer.store.door import MOST_FINDINGS
 from fuzzer.worker.death import Died
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -136,6 +137,15 @@ def test_a_message_is_read_once_however_often_it_is_asked_for() -> None:
     before = _plain.cache_info().misses
     assert {signature(failed).id for _ in range(10)} == {signature(failed).id}
     assert _plain.cache_info().misses <= before + 1
+
+
+def test_messages_of_all_findings_are_read_once() -> None:
+    """One after the other, again and again: of fewer that are kept none would still be there."""
+    messages = [f"{''.join(chr(97 + int(digit)) for digit in str(number))} is wrong" for number in range(MOST_FINDINGS)]
+    before = _plain.cache_info().misses
+    for message in messages * 2:
+        normalise(message)
+    assert _plain.cache_info().misses == before + MOST_FINDINGS
 
 
 def test_no_long_message_is_kept() -> None:

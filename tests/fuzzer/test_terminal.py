@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator, Sequence
 from fcntl import ioctl
 from io import StringIO
@@ -18,7 +19,9 @@ import pytest
 from rich.console import RenderableType
 from sample_records import META, hit, shard
 
-from fuzzer.core.terminal import WIDTH, listed, prose, rendered, table
+from fuzzer.cli.main import main
+from fuzzer.core.terminal import MOST_ROWS, WIDTH, listed, prose, rendered, table
+from fuzzer.store.records import Earlier, EarlierState
 from fuzzer.store.writer import Store
 
 MARKUP = "[red]x[/red] [link=http://a.example]y[/link] :smile:"
@@ -93,6 +96,28 @@ def test_numbers_stand_on_the_right_and_ids_on_the_left() -> None:
     ]
     assert plain(table(("a longer head",), [("0123456789",)])).splitlines()[-1] == "0123456789"
     assert plain(table(("id",), [])) == "none\n"
+
+
+def test_of_a_long_table_the_beginning_is_shown() -> None:
+    """A campaign from elsewhere may have as many operators or earlier findings as it likes."""
+    assert len(plain(table(("name",), [(str(number),) for number in range(MOST_ROWS)])).splitlines()) == MOST_ROWS + 2
+    began = time.monotonic()
+    lines = plain(table(("name",), [(str(number),) for number in range(MOST_ROWS + 20_000)])).splitlines()
+    assert time.monotonic() - began < 10, "21 s if all were laid out"
+    assert [line.strip() for line in lines[-2:]] == [str(MOST_ROWS - 1), "and 20000 more rows; --json prints all"]
+
+
+def test_earlier_findings_are_listed_to_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Store.create(tmp_path / "c", META) as store:
+        for number in range(MOST_ROWS + 5):
+            store.save_regression(Earlier("old", f"{number:010x}", "", "crash", "FuseOps", "", EarlierState.FAILS))
+    assert main(["findings", str(tmp_path / "c"), "--earlier"]) == 0
+    said = capsys.readouterr().out
+    assert f"{MOST_ROWS - 1:010x}" in said
+    assert f"{MOST_ROWS:010x}" not in said
+    assert "and 5 more rows; --json prints all" in said
+    assert main(["findings", str(tmp_path / "c"), "--earlier", "--json"]) == 0
+    assert f"{MOST_ROWS + 4:010x}" in capsys.readouterr().out
 
 
 def test_lines_that_are_no_prose_stay_whole_and_give_no_command() -> None:

@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
 def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
     """Return what became of earlier findings; those that need somebody's attention first."""
     from fuzzer.campaign.regression import in_words
-    from fuzzer.core.terminal import listed
+    from fuzzer.core.terminal import MOST_ROWS, left_out, listed
 
     order = ["regressed", "changed", "fixed", "fails", "holds", "undecided", "waiting"]
     past = sorted(past, key=lambda each: (order.index(each.state.value), each.source, each.id))
@@ -78,9 +78,10 @@ def _show_earlier(past: Sequence[Earlier], as_json: bool) -> int:
     if not past:
         print("the campaign began with no earlier findings (`relaxfuzz run --regress DIR`)")
         return OK
-    rows = [(each.id, each.oracle, each.culprit, each.state.value, each.fixed_in or "-") for each in past]
-    below = [[f"  {each.source}: {first_line(each.note) or first_line(each.message)}"] for each in past]
-    show(*listed(("id", "oracle", "pass", "state", "fixed in"), rows, below), f"\n{in_words(past)}")
+    rows = [(each.id, each.oracle, each.culprit, each.state.value, each.fixed_in or "-") for each in past[:MOST_ROWS]]
+    below = [[f"  {each.source}: {first_line(each.note) or first_line(each.message)}"] for each in past[:MOST_ROWS]]
+    heads = ("id", "oracle", "pass", "state", "fixed in")
+    show(*listed(heads, rows, below), *left_out(past), f"\n{in_words(past)}")
     return OK
 
 
