@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import tvm
+import tvm_ffi
 from sample_findings import finding
 from tvm import relax
 
@@ -91,3 +93,26 @@ def test_many_such_modules_take_seconds() -> None:
     begun = time.monotonic()
     assert printed(wide(40), *[slow] * 8) == [False] * 9
     assert time.monotonic() - begun < 40, "one of them alone takes as long, or gigabytes"
+
+
+def test_a_compiled_module_in_a_module_is_read_and_not_run() -> None:
+    """TVM's reader makes the object; none of its loaders may map or run code, and a new one must be looked at."""
+    loaders = {name for name in tvm_ffi.registry.list_global_func_names() if ".load_from_bytes." in name}
+    assert {name.rpartition("load_from_bytes.")[2] for name in loaders} == {
+        "c", "const_loader", "relax.VMExecutable", "static_library",
+    }  # fmt: skip
+    x = relax.Var("x", MATRIX)
+    called = relax.Call(relax.ExternFunc("canary.touch"), [x], ty_args=[MATRIX])
+    module = tvm.IRModule({"main": relax.Function([x], relax.SeqExpr([], called), MATRIX, is_pure=False)})
+    text = str(tvm.ir.save_json(module.with_attr("x", tvm.compile(module, "llvm").mod)))
+
+    def code() -> set[str]:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        return {line.split()[-1] for line in lines if "x" in line.split()[1]}
+
+    with TvmWorker() as worker:
+        assert "canary.touch" in worker.module(found(text)[0])
+    tvm_worker._script(str(tvm.ir.save_json(module)))
+    before = code()
+    assert 'metadata["ffi.Module"]' in tvm_worker._script(text)
+    assert code() == before
