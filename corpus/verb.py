@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     matching = actions.add_parser(
         "match",
         help="show which findings of a campaign are known cases",
-        description="Compare a campaign's findings with the cases of the corpus: the oracle and pass must be the same, "
+        description="Compare a campaign's findings with the cases in the corpus: the oracle and pass must be the same, "
         "and the pattern must match the message. `(perhaps)`: the case has no pattern, so only oracle and pass match.",
     )
     matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
@@ -40,7 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     importing = actions.add_parser(
         "import",
-        help="extract seeds from a TVM checkout",
+        help="extract seed modules from a TVM checkout",
         description="Extract TVMScript modules from Python files, and collect those that the installed TVM can parse "
         "and that are well formed, as seeds for `relaxfuzz run --seeds DIR`. TVM's parser evaluates expressions in "
         "them, so import only files that you would run.",
@@ -212,7 +212,7 @@ def _result_object(result: CheckResult) -> dict[str, Any]:
 
 VERB = Verb(
     name="corpus",
-    help="list, check and add known cases with their expected verdicts; import seeds",
+    help="list, check and add known cases with their expected verdicts; import seed modules",
     example="relaxfuzz corpus check merge-composite-if",
     add_arguments=_add_arguments,
     run=_run,

@@ -48,8 +48,14 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             help=f"only findings {text}; repeatable",
         )
     listed = group.add_mutually_exclusive_group()
-    listed.add_argument("--new", action="store_true", help="only findings that are not known anywhere")
-    listed.add_argument("--known", action="store_true", help="only findings on your list, upstream or in the corpus")
+    listed.add_argument(
+        "--new",
+        action="store_true",
+        help="only findings that are not on your list, not reported upstream and not in the corpus",
+    )
+    listed.add_argument(
+        "--known", action="store_true", help="only findings that are on your list, reported upstream or in the corpus"
+    )
     group.add_argument("--limit", type=_number, metavar="N", help="only the N most severe findings")
 
 

@@ -113,7 +113,7 @@ def summary_text(found: Row) -> RenderableType:
     """Return the summary as lines."""
     each = found["bindings"] / found["modules"] if found["modules"] else 0.0
     rare, missing = found["features_rare"], found["operators_missing"]
-    common, wanted = found["features_known"] - len(rare), f"{LEAST_SHARE * 100:.0f} %"
+    common, wanted = found["features_known"] - len(rare), f"{LEAST_SHARE * 100:.0f}%"
     near = f"{found['near_misses']} of {found['near_misses_known']}"
     lines = [
         ("modules", f"{found['modules']}, with {each:.1f} bindings on average"),
@@ -122,7 +122,7 @@ def summary_text(found: Row) -> RenderableType:
         ("operands", f"{found['operands']} distinct operators with dtype and rank of an operand"),
         ("features", f"{found['features']} of {found['features_known']}, {common} in {wanted} or more"),
         ("idioms", f"{found['idioms']} of {found['idioms_known']}, {near} near misses"),
-        ("draws", f"{found['discarded_share'] * 100:.1f} % discarded"),
+        ("draws", f"{found['discarded_share'] * 100:.1f}% discarded"),
     ]
     _, *rows = listed(("", ""), lines)
     lists = (("rare", rare), ("never", [name.removeprefix("relax.") for name in missing]))
@@ -214,4 +214,4 @@ def _occurred(rows: Iterable[Row]) -> int:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %" if share else "-"
+    return f"{share * 100:.1f}%" if share else "-"

@@ -41,7 +41,8 @@ def add_triage(parser: argparse.ArgumentParser) -> None:
         "--triage",
         type=Path,
         metavar="FILE",
-        help="decisions about families (default: findings.toml, if it exists; `relaxfuzz triage` writes it)",
+        help="decisions about families, groups of findings that seem to have the same cause (default: findings.toml, "
+        "if it exists; `relaxfuzz triage` writes it)",
     )
 
 

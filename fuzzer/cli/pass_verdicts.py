@@ -95,7 +95,7 @@ def table(rows: list[dict[str, Any]]) -> RenderableType:
     cells = [
         (
             row["name"], row["checks"], row["failures"], row["subjects"],
-            f"{100 * row['changed'] / row['subjects']:.0f} %" if row["subjects"] else "-", row["distinct_rewrites"],
+            f"{100 * row['changed'] / row['subjects']:.0f}%" if row["subjects"] else "-", row["distinct_rewrites"],
         )
         for row in rows
     ]  # fmt: skip
@@ -142,7 +142,7 @@ def hardly_judged(rows: list[dict[str, Any]], oracles: Iterable[str], least: int
 def hardly_judged_text(found: list[dict[str, Any]], least: int) -> RenderableType:
     """Return one paragraph a pass."""
     if not found:
-        return prose(f"every pass has {least} verdicts or more from every oracle")
+        return prose(f"every oracle has at least {least} verdicts on every pass")
     parts: dict[str, list[str]] = {}
     for each in found:
         said = f"{each['oracle']} {each['verdicts']}" + (f" ({each['mostly']})" if each["mostly"] else "")

@@ -22,7 +22,7 @@ WIDTH = 80
 """Columns where no terminal is attached."""
 MOST_ROWS = 1_000
 """Of a table: each takes a millisecond to lay out, and a campaign from elsewhere may have millions."""
-_NUMBER = re.compile(r"\d{1,9}(\.\d+)?( %)?|-")  # shorter than an id
+_NUMBER = re.compile(r"\d{1,9}(\.\d+)?%?|-")  # shorter than an id
 _STYLES = {"S1": "bold red", "S2": "red", "S3": "yellow"}
 """Colours of cells in the columns of severities."""
 

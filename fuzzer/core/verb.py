@@ -86,10 +86,10 @@ OPTIONS = (
     Option("passes", "NAME,NAME", "TVM passes to test (default: all that have a contract; see `relaxfuzz passes`)",
            _NAMES),
     Option("oracles", "NAME,NAME", "oracles to use (default: all)", _NAMES),
-    Option("max-examples", "N", "stop after N cases; a case is one module under one pass or pipeline", (int,)),
+    Option("max-examples", "N", "stop after N cases; a case is one module run through one pass or pipeline", (int,)),
     Option("time", "TIME",
-           "generate modules for this long, such as 90s, 30m, 8h or 1h30m (default: 10m); triage of the findings may "
-           "then take another 15 s, or a tenth of this time if that is longer", _TIME),
+           "how long to generate modules, for example 90s, 30m, 8h or 1h30m (default: 10m); confirming and minimizing "
+           "the findings (triage) may then take another 15 s, or a tenth of this time if that is longer", _TIME),
     Option("seed", "N", "seed for every random choice (default: chosen at random and printed)", (int,)),
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
@@ -101,21 +101,23 @@ OPTIONS = (
     Option("seeds", "DIR", "a seed collection that provides some of the modules "
            "(`relaxfuzz corpus import` creates one)"),
     Option("known", "FILE", "a file with [[known]] tables that list known findings"),
-    Option("triage", "FILE", "decisions about families of findings (default: findings.toml, if it exists)"),
+    Option("triage", "FILE", "a file of decisions about families, groups of findings that seem to have the same cause "
+           "(default: findings.toml, if it exists)"),
     Option("pass", "FILE.py:FACTORY", "your own pass: a function without arguments that returns a "
            "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable; without --passes, only your "
            "passes are tested", _NAMES, repeatable=True),
     Option("regress", "DIR|corpus|off", "begin with the findings of an earlier campaign or of all campaigns in a "
-           "directory, or with the known cases of the corpus; repeatable (default: corpus, if the campaign runs for "
+           "directory, or with the known cases in the corpus; repeatable (default: corpus, if the campaign runs for "
            "half an hour or more)", _NAMES, repeatable=True),
     Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of an "
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
-    Option("operators", "NAME=N,NAME=N", "generate these operators more often, such as relax.permute_dims=30; all "
-           "operators together have a weight of 10 (docs/drawing-modules.md)", _NAMES),
-    Option("plant", "FILE.py:FUNCTION", "your code to insert into most modules: a function of tensors or a Fragment, "
+    Option("operators", "NAME=N,NAME=N", "generate these operators more often: the weights are added to a total of "
+           "10 for all operators, so relax.permute_dims=30 makes about three in four operators a permute_dims "
+           "(docs/drawing-modules.md)", _NAMES),
+    Option("plant", "FILE.py:FUNCTION", "your code to insert into most modules: a Fragment, or a function of a tensor, "
            "in a file or as package.module:FUNCTION; repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "let an oracle that has never found a failure in a TVM pass check only some of that "
-           "pass's cases (default: on)"),
+    Option("shares", "on|off", "to save time, check only some of a TVM pass's cases with an oracle that has never "
+           "found a failure in that pass (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

@@ -64,8 +64,8 @@ def test_pairs_from_both_ends(capsys: pytest.CaptureFixture[str], campaign: str)
 
 def test_features_with_their_shares(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
     lines = shown(capsys, "ops", "--campaign", campaign, "--features").splitlines()
-    assert lines[-1].split() == ["if", "3", "37.5", "%"], "the most frequent comes last"
-    assert [line.split() for line in lines if line.startswith("tuples")] == [["tuples", "1", "12.5", "%"]]
+    assert lines[-1].split() == ["if", "3", "37.5%"], "the most frequent comes last"
+    assert [line.split() for line in lines if line.startswith("tuples")] == [["tuples", "1", "12.5%"]]
     assert any(line.split()[1:] == ["0", "-"] for line in lines)
 
 
@@ -103,10 +103,10 @@ def test_what_passes_did(capsys: pytest.CaptureFixture[str], campaign: str) -> N
     text = shown(capsys, "passes", "--campaign", campaign)
     lines = text.splitlines()
     (at,) = [number for number, line in enumerate(lines) if line.startswith("FuseOps ")]
-    assert lines[at].split() == ["FuseOps", "64", "0", "200", "15", "%", "2"]
+    assert lines[at].split() == ["FuseOps", "64", "0", "200", "15%", "2"]
     assert lines[at + 1].split() == ["25", "+call", "+function"]
     assert lines[at + 3].split() == ["crash", "64", "pass"]
-    assert "passes judged: 1; 0 changed at least 20 % of their modules, 0 less than 5 %" in text
+    assert "passes judged: 1; 0 changed at least 20% of their modules, 0 less than 5%" in text
     (row,) = [row for row in loaded(capsys, "passes", "--campaign", campaign) if row["name"] == "FuseOps"]
     assert (row["subjects"], row["changed"], row["distinct_rewrites"]) == (200, 30, 2)
     assert row["rewrites"][1] == {"rewrite": "-many", "count": 5}

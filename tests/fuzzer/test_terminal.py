@@ -87,12 +87,12 @@ def test_a_word_too_long_for_a_line_is_folded() -> None:
 
 
 def test_numbers_stand_on_the_right_and_ids_on_the_left() -> None:
-    cells = [("a", 7, "1.50 %"), ("abc", 1_000_000, "-")]
+    cells = [("a", 7, "1.50%"), ("abc", 1_000_000, "-")]
     assert plain(table(("id", "count", "share"), cells)).splitlines() == [
-        "id     count   share",
-        "---  -------  ------",
-        "a          7  1.50 %",
-        "abc  1000000       -",
+        "id     count  share",
+        "---  -------  -----",
+        "a          7  1.50%",
+        "abc  1000000      -",
     ]
     assert plain(table(("a longer head",), [("0123456789",)])).splitlines()[-1] == "0123456789"
     assert plain(table(("id",), [])) == "none\n"

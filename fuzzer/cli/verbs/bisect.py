@@ -37,7 +37,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--versions",
         metavar="LIST",
-        help="releases to run the script in, such as 0.25.0,0.26.0 (default: all supported releases; "
+        help="releases of TVM to run the script against, such as 0.25.0,0.26.0 (default: all supported releases; "
         f"'{_NO_RELEASE}': only those given by --python)",
     )
     parser.add_argument(
@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="the Python of your own build of TVM, to run the script there as well; repeatable",
+        help="the Python interpreter of your own build of TVM, to run the script against it as well; repeatable",
     )
     parser.add_argument(
         "--cache",
@@ -54,7 +54,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where virtual environments are kept (default: relaxfuzz-releases in the user's cache directory)",
     )
-    parser.add_argument("--runs", default="1", metavar="N", help="runs in each release; one failing run is enough")
+    parser.add_argument(
+        "--runs",
+        default="1",
+        metavar="N",
+        help="number of runs for each release (default: 1); if any of them fails, the release has the defect",
+    )
     parser.add_argument("--time", default="2m", metavar="TIME", help="time limit for one run (default: 2m)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_trust(parser)

@@ -129,7 +129,7 @@ def _short(file: str) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
 VERB = Verb(

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, "; the campaign may still be running")
-    parser.add_argument("--family", metavar="ID", help="only the findings of one family")
+    parser.add_argument(
+        "--family", metavar="ID", help="only the findings of one family (a group that seems to have the same cause)"
+    )
     add_filters(parser)
     add_triage(parser)
     parser.add_argument(
         "--earlier",
         action="store_true",
-        help="instead, list the earlier findings and cases that the campaign started with, and what became of them",
+        help="instead, list the earlier findings and cases that the campaign began with, and whether each still fails",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
@@ -194,7 +196,7 @@ def _heading(each: FamilyGroup) -> RenderableType:
 
 VERB = Verb(
     name="findings",
-    help="list the findings of a campaign by family",
+    help="list the findings of a campaign, grouped by likely cause (family)",
     example="relaxfuzz findings campaign --json",
     add_arguments=_add_arguments,
     run=_run,

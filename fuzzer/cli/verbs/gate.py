@@ -24,10 +24,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--history", type=Path, nargs="+", default=(), metavar="PATH",
-        help="earlier campaigns (directories or baselines): known findings that occur in none of them are stale",
+        help="earlier campaigns (directories or baselines), used to detect stale entries, whose known findings "
+        "no longer occur",
     )  # fmt: skip
     add_triage(parser)
-    parser.add_argument("--explain", action="store_true", help="print every number behind the verdict")
+    parser.add_argument(
+        "--explain", action="store_true", help="print every requirement with the numbers that decide it"
+    )
     parser.add_argument("--json", action="store_true", help="print what --explain prints, as one JSON object")
 
 

@@ -81,7 +81,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
     parser.add_argument("--requirement", default="", metavar="REQ",
-                        help="what pip installs in the workflows unless RELAXFUZZ is set")  # fmt: skip
+                        help="what pip installs in the workflows, unless the repository variable RELAXFUZZ is "
+                        "set")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 

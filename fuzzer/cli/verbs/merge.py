@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="merge",
-    help="merge campaigns from several machines: counts are added, findings are merged by signature",
+    help="merge campaigns: counts are added, and findings with the same signature (same failure) become one",
     example="relaxfuzz merge shard-1 shard-2 --out nightly",
     add_arguments=_add_arguments,
     run=_run,

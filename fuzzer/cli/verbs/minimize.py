@@ -35,7 +35,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "or as FILE.py:FACTORY; for a pipeline, give several names or repeat the option",
     )
     module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure must be preserved")
-    module.add_argument("--signature", metavar="ID", help="which failure to preserve, if the oracle reports several")
+    module.add_argument(
+        "--signature", metavar="ID", help="the id of the failure to preserve, if the oracle reports several"
+    )
     module.add_argument(
         "--predicate",
         metavar="FILE.py:FUNCTION",

@@ -22,8 +22,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--excluded", action="store_true", help="list the operators that are excluded, and why")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
     parser.add_argument("--pairs", action="store_true", help="with --campaign: common and rare pairs of operators")
-    parser.add_argument("--features", action="store_true", help="with --campaign: the features of its modules")
-    parser.add_argument("--idioms", action="store_true", help="with --campaign: the planted idioms and near misses")
+    parser.add_argument("--features", action="store_true", help="with --campaign: the language features in its modules")
+    parser.add_argument(
+        "--idioms",
+        action="store_true",
+        help="with --campaign: the code patterns inserted to trigger passes (idioms), and variants that almost match "
+        "(near misses)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 

@@ -19,7 +19,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--campaign", type=Path, metavar="DIR", help="show a campaign's verdicts for each pass, and what the pass did"
     )
     parser.add_argument(
-        "--least", type=_count, metavar="N", help=f"with --campaign: how many verdicts are enough (default: {LEAST})"
+        "--least",
+        type=_count,
+        metavar="N",
+        help=f"with --campaign: list oracle-pass pairs with fewer than N verdicts (default: {LEAST})",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
@@ -116,7 +119,7 @@ def _judged(options: argparse.Namespace) -> int:
     show(table(tried))
     often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)
     seldom = sum(row["changed"] < 0.05 * row["subjects"] for row in tried)
-    print(f"\npasses judged: {len(tried)}; {often} changed at least 20 % of their modules, {seldom} less than 5 %")
+    print(f"\npasses judged: {len(tried)}; {often} changed at least 20% of their modules, {seldom} less than 5%")
     show("", hardly_judged_text(scarce, least))
     return OK
 

@@ -27,7 +27,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the pass, by name, as an expression, or as FILE.py:FACTORY; repeat the option for a pipeline",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object: result, reason, laws, ...")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object: result, reason, the algebraic laws used, ..."
+    )
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -96,7 +98,7 @@ def _proof(request: _Request) -> Proof | str:
 
 VERB = Verb(
     name="prove",
-    help="prove that two modules agree on all inputs; exit codes: 0 proved, 1 different, 3 open",
+    help="prove that two modules agree on all inputs; exit codes: 0 proved, 1 different, 3 open (undecided)",
     example="relaxfuzz prove --module model.py --pass FuseOps",
     add_arguments=_add_arguments,
     run=_run,

@@ -30,7 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print a Markdown bug report that contains the script, in the format of TVM's issues",
     )
     parser.add_argument(
-        "--fresh", action="store_true", help="generate the script again instead of using the one from triage"
+        "--fresh", action="store_true", help="generate the script again instead of using the one stored in the campaign"
     )
     parser.add_argument(
         "--full",
