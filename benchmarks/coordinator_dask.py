@@ -131,7 +131,7 @@ def main() -> None:
     rows = []
     for workers in options.workers:
         each, rate = measure(workers, options.seconds, options.seed)
-        rows.append((workers, f"{each:.1f}", f"{rate:.0f}", f"{_GOAL * each / 1e4:.1f} %"))
+        rows.append((workers, f"{each:.1f}", f"{rate:.0f}", f"{_GOAL * each / 1e4:.1f}%"))
     head = ("workers", "µs a case", "cases a second", "of a core at 2,000 cases a second")
     print(tabulate(rows, head, disable_numparse=True))
 

@@ -166,7 +166,7 @@ def overhead(config: Config, count: int = 300) -> None:
         executor.close()
     share = own * 2000 / SHARD_EXAMPLES
     print(f"{1000 * own:.2f} ms of the coordinator's processor time a shard, {1000 * wall:.1f} ms from one to the next")
-    print(f"at 2,000 cases a second: {100 * share:.1f} % of a core for handing out, beside recording")
+    print(f"at 2,000 cases a second: {100 * share:.1f}% of a core for handing out, beside recording")
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ _LEVELS = {
 """Of what fails a build; what does not is a warning if nobody has proven it, and else a note."""
 _QUESTIONS = {
     OracleName.CRASH: "A pass raises an undocumented error, kills the process, hangs or exhausts memory",
-    OracleName.MUTATION: "A pass changes the module that it was given",
+    OracleName.MUTATION: "A pass modifies its input module",
     OracleName.DETERMINISM: "A pass returns a different module the second time",
     OracleName.SEQUENTIAL: "Sequential returns a different module than direct calls",
     OracleName.IDEMPOTENCE: "A second run of a pass fails or changes what should be final",

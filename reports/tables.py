@@ -83,7 +83,7 @@ class KnownCost:
     def text(self) -> str:
         """One line for the summary."""
         return (
-            f"Known findings: {self.findings}, found {times(self.hits)}, took {100 * self.share:.1f} % of the time "
+            f"Known findings: {self.findings}, found {times(self.hits)}, took {100 * self.share:.1f}% of the time "
             f"({self.seconds:.0f} s)"
         )
 
@@ -260,9 +260,9 @@ def _row(name: str, tallies: Sequence[Tally]) -> OracleRow:
 
 
 def percent(rate: float | None) -> str:
-    """Write a rate as ``99.98 %``, rounded down so that 100 % means no failure; ``-`` for ``None``."""
+    """Write a rate as ``99.98%``, rounded down so that 100% means no failure; ``-`` for ``None``."""
     # The millionth undoes binary fractions that lie just below their decimal.
-    return "-" if rate is None else f"{math.floor(rate * 1e4 + 1e-6) / 1e2:.2f} %"
+    return "-" if rate is None else f"{math.floor(rate * 1e4 + 1e-6) / 1e2:.2f}%"
 
 
 def duration(seconds: float) -> str:

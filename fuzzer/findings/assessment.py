@@ -55,12 +55,12 @@ class Rarity(TextEnum):
     VALUES = "NaN, infinities or denormals"
     EMPTY = "dims of 0"
     FLOAT8 = "float8"
-    HINTS = "hints of devices behind which no pipeline runs the pass"
+    HINTS = "device hints after which no pipeline runs the pass"
     LOCAL_FUNCTIONS = "local functions"
     CLOSURES = "closures"
     RECURSION = "recursion"
     FORCED_PURITY = "forced purity"
-    PUBLIC_CALLS = "public functions that call each other under a pass that changes how they are called"
+    PUBLIC_CALLS = "public functions that call each other if the pass changes how they are called"
     ORDER = "an order of passes that no shipped pipeline has"
 
     @property

@@ -153,7 +153,7 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     elif policy.baseline is not None and policy.comparing.accept_findings:
         both = _command("merge", "EARLIER", result.measured.directory, "--out", "campaign-merged")
         keep = _command("baseline", "campaign-merged", "--output", policy.baseline)
-        lines.append(f"to accept all of them: {both}, {keep}; EARLIER is the campaign behind that baseline")
+        lines.append(f"to accept all of them: {both}, {keep}; EARLIER is the campaign that the baseline is from")
     return [_campaign(RulingStatus.NOTE, line) for line in lines]
 
 

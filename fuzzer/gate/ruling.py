@@ -92,8 +92,8 @@ def exit_of(rulings: Iterable[Ruling]) -> GateExit:
 
 
 def percent(rate: float | None) -> str:
-    """``99.999 %``, rounded down: 99.9999 % is not 100 %; ``unknown`` for ``None``."""
+    """``99.999%``, rounded down: 99.9999% is not 100%; ``unknown`` for ``None``."""
     if rate is None:
         return "unknown"
     # The millionth undoes binary fractions that lie just below their decimal.
-    return f"{math.floor(rate * 1e5 + 1e-6) / 1e3:g} %"
+    return f"{math.floor(rate * 1e5 + 1e-6) / 1e3:g}%"

@@ -187,7 +187,7 @@ def _of_a_death(verdict: Verdict) -> tuple[str, str]:
     ends = {
         Death.HANG: "it does not end within the time limit",
         Death.MEMORY: "memory exhausted",
-        Death.EXIT: f"the process exits by itself ({verdict.shown.kind})",
+        Death.EXIT: f"the process exits ({verdict.shown.kind})",
     }
     return expected, f"{ends.get(details.death or Death.SIGNAL, f'the process dies of {signal_of(verdict)}')}{ran}"
 

@@ -259,7 +259,7 @@ def _mutation(culprit: str, told: _Told) -> str:
     before, given = told.subject.prepared.reload, told.subject.module
     told.subject.chain  # noqa: B018  # running the passes is the point
     change = next((f": it {found.change}" for found in differences(before, given)), "")
-    return _fit(f"{culprit} writes into the module that it is given{change}")
+    return _fit(f"{culprit} modifies its input module{change}")
 
 
 def _idempotence(culprit: str, told: _Told) -> str:
@@ -335,7 +335,7 @@ def _numeric(culprit: str, told: _Told) -> str:
     if not told.changes or told.when.startswith("when"):
         return _fit(head, told.when)
     change = told.changes[0].change
-    fits = (f"{head} (it {each})" for each in (change, change.partition(" of ")[0]) if len(head + each) + 6 <= MOST)
+    fits = (f"{head} (it {each})" for each in (change, change.partition(" from ")[0]) if len(head + each) + 6 <= MOST)
     return next(fits, head)
 
 
@@ -345,7 +345,7 @@ def _roundtrip(culprit: str, told: _Told) -> str:
         return _fit(one_line(f"{culprit}: {evidence.message}"))
     what = "A module" if culprit in NOTATIONS else f"The output of {culprit}"
     notation = evidence.details.notation or Notation.TVMSCRIPT
-    return _fit(one_line(f"{what} does not come back from {notation}: {evidence.message}"))
+    return _fit(one_line(f"{what} does not round-trip through {notation}: {evidence.message}"))
 
 
 def _stale_call(module: tvm.IRModule) -> str:

@@ -92,7 +92,7 @@ class FindingState(str, enum.Enum):
 # A finding proves itself: its script shows it, or nobody has looked into it yet.  These two were seen, and no script of
 # their own proves it, so they are listed apart, not counted as findings, and fail no gate by themselves.  Of the 1,430
 # findings of five campaigns (docs/audit.md) 9 were unscripted, and 8 of these were errors of this program and not of
-# TVM; of the 1,399 confirmed ones 18 were, 1.3 %.  What does not come back every time is proven no better.
+# TVM; of the 1,399 confirmed ones 18 were, 1.3%.  What does not come back every time is proven no better.
 SUSPECTS = frozenset({FindingState.FLAKY, FindingState.UNSCRIPTED})
 
 

@@ -69,7 +69,9 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     found, index = None, _step_of(subject, verdict.culprit)
     if evidence.frames and evidence.frames[0].endswith(_OF_REGISTERS):
-        found = Blame(str(Culprit.MACHINE), "no module names registers: its code generator and the machine do")
+        found = Blame(
+            str(Culprit.MACHINE), "registers are named by the virtual machine's code generator, not by modules"
+        )
     elif evidence.kind in _UNBUILT:
         made = [subject.module, *(each.module for each in subject.chain)][0 if index is None else index + 1 :][:1]
         found = _behind(subject, index, evidence)
@@ -80,9 +82,12 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     elif evidence.kind in _ONCE_MORE:
         found = _overwriting(subject.output.module)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
-        found = Blame(str(Culprit.FLOAT8), "a bare cast shows it")
+        found = Blame(str(Culprit.FLOAT8), "a cast by itself shows it")
     elif evidence.details.variation == Variation.NO_ELEMENTS.value and begins_in_a_loop(subject.output.module):
-        found = Blame(str(Culprit.REDUCTIONS), "a reduction begins in its loop, which has no step over a dim of 0")
+        found = Blame(
+            str(Culprit.REDUCTIONS),
+            "a reduction is initialized in its loop, which never runs over a dim of 0",
+        )
     elif index is None:
         pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
@@ -161,9 +166,9 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
             spoiled = (name for name, each in seen if any(_same(found, result.error) for found, _ in rebuilt(each)))
             if (maker := next(spoiled, None)) is not None:
                 return (Blame(maker, "its output cannot be rebuilt") if maker else None), None
-            return Blame(name, "it raises on a well-formed module"), None
+            return Blame(name, "it raises an error on a well-formed module"), None
         if _unsound(result.module):
-            return (Blame(name, "it makes an ill-formed module of a well-formed one") if name else None), None
+            return (Blame(name, "it turns a well-formed module into an ill-formed one") if name else None), None
         module = result.module
         seen.append((name, module))
     return None, module
@@ -174,7 +179,7 @@ def of_operators(module: Any, evidence: Evidence) -> Blame | None:
     for call in filter(operator_of, expressions_in(module)):
         with contextlib.suppress(Exception):  # no call of it can be made alone
             if (alone := _alone(call)) is not None and _shows(alone, evidence):
-                reason = "a call of it alone, of operands of known types, fails in the same way without the pass"
+                reason = "a single call of it, with operands of known types, fails in the same way without the pass"
                 return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
     return None
 
@@ -224,7 +229,7 @@ def _overwriting(module: Any) -> Blame | None:
         calls = [call for call in bound.values() if operator_of(call) == _IN_PLACE]
         written = [call.args[1].fields[at] for call in calls for at in call.attrs.inplace_indices if at >= 0]
         if any(is_constant(bound.get(each, each)) for each in written):
-            return Blame(name, "it puts a constant where a kernel writes into its operand") if name else None
+            return Blame(name, "it passes a constant as an operand that a kernel overwrites") if name else None
     return None
 
 
@@ -261,7 +266,8 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
             if str(error).splitlines()[:1] != evidence.details.error.splitlines()[:1]:
                 continue
             return Blame(
-                (trace.running or [str(Culprit.LLVM)])[-1], f"it raises on the well-formed kernel {var.name_hint}"
+                (trace.running or [str(Culprit.LLVM)])[-1],
+                f"it raises an error on the well-formed kernel {var.name_hint}",
             )
     return None
 
@@ -287,7 +293,7 @@ def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -
     parts = {name: apply(_PARTS[name], given).module for name in _PARTS.keys() & step.contract.inside}
     shown = [name for name, made in parts.items() if made is not None and _shows(made, evidence)]
     name = next(iter(shown), "") if own else elementary
-    return Blame(name, f"it does the same by itself, and {step.ref.name} runs it") if name else None
+    return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it") if name else None
 
 
 def _hook(subject: Subject, index: int) -> Blame | None:
@@ -296,8 +302,8 @@ def _hook(subject: Subject, index: int) -> Blame | None:
     for call in expressions_in(subject.input_of(index)) if hook is not None else ():
         with contextlib.suppress(Exception):  # what it raises was asked for before
             if hook is not None and (attribute := hook(call)):
-                what = "drops an operand, an attribute or the operator, or answers in another form than the call has"
-                return Blame(f"{operator_of(call)} (its {attribute})", f"{step.ref.name} calls that, and it {what}")
+                what = "drops an operand, an attribute or the operator, or its result has another form than the call"
+                return Blame(f"{operator_of(call)} (its {attribute})", f"{step.ref.name} calls it, and it {what}")
     return None
 
 
@@ -310,7 +316,7 @@ def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
                 call.op.get_attr(attribute)(call, *given)
         except Exception as error:
             if _same(evidence_of(error), evidence):
-                reason = f"{subject.plan.steps[index].ref.name} calls that, and it raises by itself"
+                reason = f"{subject.plan.steps[index].ref.name} calls it, and it raises the same error by itself"
                 return Blame(f"{operator_of(call)} (its {attribute})", reason)
     return None
 
@@ -374,7 +380,7 @@ class _Rebuilder(relax.PyExprMutator):
 
 
 def _writer(subject: Subject, index: int) -> Blame | None:
-    """Find the innermost pass, of Relax or TIR, that writes into the module that it is given."""
+    """Find the innermost pass, of Relax or TIR, that modifies its input module."""
     judged = subject.plan.steps[index].ref
     name = "" if subject.facts is None else first_writer(judged.build(), subject.input_of(index))
-    return None if name in ("", judged.name) else Blame(name, f"it writes into its input, inside of {judged.name}")
+    return None if name in ("", judged.name) else Blame(name, f"it modifies its input, inside {judged.name}")

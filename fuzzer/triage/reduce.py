@@ -137,7 +137,7 @@ def reduce(case: Case, criterion: Criterion, plan: ReductionPlan) -> Reduced:
         patient = criterion.patient(before.seconds)
         if patient is not criterion:
             spent = f"{before.seconds:.0f} s"
-            notes.append(f"one run takes {spent}, near the time limit: candidates are given four times that")
+            notes.append(f"one run takes {spent}, close to the time limit: candidates may take four times as long")
         if not before.confirmed:
             notes.append(f"flaky: it was reproduced in {before} in fresh processes; each candidate is run in several")
     elif criterion.is_near(before.seconds):

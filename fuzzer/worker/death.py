@@ -24,7 +24,7 @@ class Died:
 
     Attributes:
         death: How it ended.
-        detail: For people: ``signal 11 (SIGSEGV)``, ``no answer within 20 s``.
+        detail: For readers: ``signal 11 (SIGSEGV)``, ``no answer within 20 s``.
         stage: The last step that it recorded, ``oracle: pass``.
         code: The number of the signal, or the exit code.
         early: Whether it was ended before the time limit, for a step that takes far longer than others of its kind.

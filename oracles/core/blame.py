@@ -82,7 +82,7 @@ def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozense
 
 
 def first_writer(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> str:
-    """Return the name of the innermost pass that writes into the module that it is given; empty when none does."""
+    """Return the name of the innermost pass that modifies its input module; empty when none does."""
     watch = _InputWatch()
     with tvm.transform.PassContext(instruments=[watch]):
         apply(built, module)

@@ -31,7 +31,7 @@ UNUSABLE = frozenset({"no output", "output is ill-formed", "input is ill-formed"
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""
 
-NOT_ASKED = "not asked: only a share of the cases is"
+NOT_ASKED = "omitted: only a share of the cases is checked"
 """The reason of what the shares of a campaign leave out."""
 
 NOT_AS_DOCUMENTED = "not-as-documented"

@@ -206,8 +206,8 @@ RELATION = Relation(
             "no error on {run.how}",
             (
                 when("no output", lambda _, run: run.variation.change is Change.REMOVED),  # it may be what was removed
-                when("the error does not come back", lambda _, run: run.subject.run(run.subject.module).error is None),
-                when("the error does not come back", lambda _, run: complaint(run.variation.module)),
+                when("the error does not recur", lambda _, run: run.subject.run(run.subject.module).error is None),
+                when("the error does not recur", lambda _, run: complaint(run.variation.module)),
                 _OTHER_MODULE,
             ),
             kind="healed",

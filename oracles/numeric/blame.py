@@ -46,7 +46,7 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     index = _first_failing(subject, original, finding)
     for before in range(index):
         if not tolerated(complaint(subject.chain[before].module), steps[: before + 1]):
-            raise Undecidable("an earlier pass gives an ill-formed module")
+            raise Undecidable("an earlier pass returns an ill-formed module")
     step = steps[index]
     entered = original.module if index == 0 else subject.input_of(index)
     earlier = [each.name for each in (*subject.plan.prepare, *(each.ref for each in steps[:index]))]
@@ -165,7 +165,7 @@ def _again(subject: Any) -> Iterator[tuple[int, Any]]:
         if result.error is not None:
             return
         yield index, result.module
-    if not ran:  # the input does not come back from JSON
+    if not ran:  # the input does not round-trip through JSON
         yield from enumerate(result.module for result in subject.chain)
 
 

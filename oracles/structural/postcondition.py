@@ -33,14 +33,14 @@ from relaxkit.passes.claims.kept import claims_of
 from relaxkit.passes.contract import Contract, OracleName, Postcondition, Ran
 from relaxkit.passes.pass_ref import GivenPass, PassRef
 
-RANDOM = "the violation did not come back on a copy of the input"
+RANDOM = "the violation did not recur on a copy of the input"
 
 
 class UnknownArguments(Mapping[str, Any]):
     """Arguments of a pass that nothing tells: every look raises ``NotLiteral``."""
 
     def _raise(self, *_: object) -> NoReturn:
-        raise NotLiteral("nothing tells what the pass was built with")
+        raise NotLiteral("the arguments that the pass was built with are unknown")
 
     __getitem__ = __contains__ = __iter__ = __len__ = _raise
 

@@ -101,7 +101,7 @@ def _oracle(oracle: OwnOracle, faulty: list[Example], sound: list[Example]) -> I
         if not all(isinstance(each, str) for each in answers):
             yield f"{what} returns a {type(answers[0]).__name__}, not a string"
         if answers[0] != answers[1]:
-            yield f"{what} gives a different answer when asked again"
+            yield f"{what} gives a different answer when called again"
         if before != [int(tvm_ffi.structural_hash(each)) for each in (module, after)]:
             yield f"{what} changes a module that it inspects"
         fired.append(bool(answers[0]))
@@ -110,7 +110,7 @@ def _oracle(oracle: OwnOracle, faulty: list[Example], sound: list[Example]) -> I
     if any(fired[len(faulty) :]):
         yield f"{what} fails on a sound example"
     if not sound:
-        yield f"{what}: no sound example is given"
+        yield f"{what}: no correct example is given"
 
 
 def _modules(plugin: Active) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _refusal(verdict: Verdict) -> list[str]:
     pattern = re.escape(first_line(verdict.shown.message)).replace("\\ ", " ")
     refusal = f'Refusal("{verdict.shown.kind}", r"{pattern}", "WHY", "SOURCE")'
     contract = f'dataclasses.replace(default_contract("{verdict.culprit}"), refusals=({refusal},))'
-    return [printable(f"if the pass is right to refuse such input: PASS.contract = {contract} (docs/own-pass.md)")]
+    return [printable(f"if the pass is meant to refuse such modules: PASS.contract = {contract} (docs/own-pass.md)")]
 
 
 _MOST_FRAMES, _MOST_LINES = 5, 18

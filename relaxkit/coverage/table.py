@@ -102,7 +102,7 @@ def make_table(library: Library) -> BlockTable:
     machine = disassembler()
     runs = _runs(library)
     if len(runs) < _LEAST_FILES:
-        raise CoverageError(f"{len(runs)} of its source files can be told apart, too few")
+        raise CoverageError(f"{len(runs)} of its source files can be distinguished, too few")
     numbers = range(runs[0].start, runs[-1].stop)
     words = {each: [text for text in map(library.string, library.loaded(each)) if text] for each in numbers}
     parts = _Parts(library, numbers)

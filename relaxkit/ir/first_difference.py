@@ -34,7 +34,7 @@ class Part(enum.Enum):
     OPERAND_GONE = "drops {name} of {owner}", "when {owner} has {name}"
     ATTRIBUTE = "changes {name} of {owner} from {before} to {after}", "when {name} of {owner} is {before}"
     OPERAND = "gives {owner} {after} instead of {before} as {name}", "when {name} of {owner} is {before}"
-    OPERATORS = "makes {after} of {before}", "on {kind}"
+    OPERATORS = "replaces {before} with {after}", "on {kind}"
     OPERATOR_GONE = "drops {before}", "on {kind}"
     OPERATOR_NEW = "adds {after}", ""
     TYPE = "changes the type of {owner} from {before} to {after}", "on {kind}"

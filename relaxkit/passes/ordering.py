@@ -6,8 +6,8 @@ passes of its preparation, which the plan of a subject puts in front of it. What
 stage may follow what lowers calls to memory and packed functions, but for passes that work at any stage.
 
 Of the legal orders some are never drawn: those in which a pass meets what its contract says nothing about. Of 1,321
-findings of five campaigns that kept one pass when they were minimized 0.9 % were errors of ours, of the 112 that kept
-two or more 13 %, and half of these had one of the orders below: a pass whose arguments speak of another module than the
+findings of five campaigns that kept one pass when they were minimized 0.9% were errors of ours, of the 112 that kept
+two or more 13%, and half of these had one of the orders below: a pass whose arguments speak of another module than the
 one it gets, or one that meets what lowering leaves in an order that no pipeline of TVM has. Of TVM's defects three were
 seen in such an order only: 999744d6d0, 141a9251b3 and a28341f585 (docs/audit.md).
 """

@@ -100,11 +100,11 @@ def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef
             return _user(kind.__module__, kind.__name__)
         else:
             raise PassReferenceError(
-                f"{kind.__name__} was built with arguments, which an object does not tell: "
-                f'give it as text, check(module, "{kind.__module__}:{kind.__name__}(...)")'
+                f"{kind.__name__} was built with arguments, which cannot be read from the object: "
+                f'give it as a string, check(module, "{kind.__module__}:{kind.__name__}(...)")'
             )
     raise PassReferenceError(
-        f'nothing tells how another process would build {name}: give it as text, check(module, "FILE.py:FUNCTION")'
+        f'another process would not know how to build {name}: give it as a string, check(module, "FILE.py:FUNCTION")'
     )
 
 

@@ -133,7 +133,7 @@ class Builtins(Declared):
     def _slot(self, heap: ShapeHeap, number: Any) -> Term:
         held = self.state.slots.get((heap.number, int(number)))
         if held is None:
-            raise Refuted("a slot of the shape heap is read that nobody has written")
+            raise Refuted("a slot of the shape heap is read before it is written")
         return held
 
     def _pairs(self, values: Sequence[Value]) -> list[tuple[int, int]]:

@@ -174,7 +174,7 @@ class Calls(Builtins):
         for place in sorted(kernel.stored):
             target = arguments[place]
             if not isinstance(target, Tensor):
-                raise Open("a kernel that writes into what was not allocated")
+                raise Open("a kernel that writes to memory that was not allocated")
             self.state.write(target, self.terms.make("kernel", (kernel.number, place), tuple(operands)))
         return TupleValue(())
 
@@ -205,7 +205,7 @@ class Calls(Builtins):
         """Leave open what a function does with memory that it may write: any if it returns nothing, else fresh one."""
         tensors = [each for each in _leaves(arguments) if isinstance(each, Tensor)]
         if tensors and (nothing or any(each.number not in self.state.contents for each in tensors)):
-            raise Open("a packed function that writes into memory")
+            raise Open("a packed function that writes to memory")
 
     def _check_overlap(self, stored: frozenset[int], arguments: Sequence[Value]) -> None:
         """Refute a kernel that writes where another of its tensors lies: it may write before it has read."""
@@ -215,7 +215,7 @@ class Calls(Builtins):
                 if other != place and value.number == target.number:
                     raise Open("a kernel is given a tensor twice")
                 if other != place and value.storage == target.storage:
-                    raise Refuted("a kernel writes into the storage of another of its tensors")
+                    raise Refuted("a kernel writes to the storage of another of its tensors")
 
     def _call_kernel(self, kernel: Kernel, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a kernel that returns what it writes; in place, into what it is given."""

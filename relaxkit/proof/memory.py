@@ -65,7 +65,7 @@ class State:
         """
         held = self.contents.get(tensor.number)
         if held is None:
-            raise Refuted("memory is read that nobody has written")
+            raise Refuted("memory is read before it is written")
         holder = self.holders[tensor.storage]
         if holder is None:
             raise Open("a storage that branches share, or that a packed function may have written")

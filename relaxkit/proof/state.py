@@ -143,7 +143,7 @@ class Values(ABC):
             Open: It may lie where a call in place has written.
         """
         if value is KILLED:
-            raise Refuted("a variable is read behind its kill")
+            raise Refuted("a variable is read after its kill")
         memory = memory_of(value) if isinstance(value, int) and self.state.consumed else frozenset()
         if over := [self.state.consumed[each] for each in memory if each in self.state.consumed]:
             if all(over) and len(memory) == 1:

@@ -20,7 +20,7 @@ _REWRITES = 5
 def matrix(tallies: Sequence[Tally]) -> dict[str, Any]:
     """Return oracles, passes by name, reasons, and for each pass a cell an oracle, ``None`` where nothing was judged.
 
-    A cell holds the counts of ``Outcome`` in order (``n``), the ends of the 95 % interval of the pass rate (``ci``) and
+    A cell holds the counts of ``Outcome`` in order (``n``), the ends of the 95% interval of the pass rate (``ci``) and
     the reasons of what judged nothing (``why``: outcome, number of the reason, count), and how agreements were reached
     (``how``).
     """

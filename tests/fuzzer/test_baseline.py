@@ -65,8 +65,8 @@ def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.Ca
     now = campaign(tmp_path / "now", CLEAN, {"boom": 7, "crack": 40}, changed, tvm_version="0.28.0")
     assert main(["baseline", str(now), "--compare", str(kept)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("FAIL  FuseOps: changed 10 % of its modules, 60 % in the baseline")
-    assert "better LegalizeOps: changed 100 %, 95 % in the baseline" not in lines  # better, but no more than twice
+    assert lines[0].startswith("FAIL  FuseOps: changed 10% of its modules, 60% in the baseline")
+    assert "better LegalizeOps: changed 100%, 95% in the baseline" not in lines  # better, but no more than twice
     assert any(line.startswith(f"new   {finding_id('crack')} (40x) crash: FuseOps: ") for line in lines)
     assert any(line.startswith("gone  ") and "\x1b" not in line for line in lines)
     assert "note  the baseline is for TVM 0.27.0.post1, the campaign for 0.28.0" in lines
@@ -83,8 +83,8 @@ def test_better_is_said_with_both_rates(tmp_path: Path, capsys: pytest.CaptureFi
     now = campaign(tmp_path / "now", CLEAN)
     assert main(["baseline", str(now), "--compare", str(tmp_path / "b.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "better FuseOps: changed 60 %, 10 % in the baseline" in lines
-    assert "better FuseOps crash: pass rate 100 %, 90.909 % in the baseline" in lines
+    assert "better FuseOps: changed 60%, 10% in the baseline" in lines
+    assert "better FuseOps crash: pass rate 100%, 90.909% in the baseline" in lines
 
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))

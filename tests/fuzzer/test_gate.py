@@ -117,8 +117,8 @@ def test_known_findings_do_not_fail_nor_lower_the_rate() -> None:
     assert rates(result) == [(1.0, 20)]
     assert (result.total.checks, result.excused) == (100, 20)
     (line,) = [line for line in render(result) if line.startswith("ok")]
-    expected = "ok    crash: pass rate 100 % (at least 100 %; 80 of 80, 95.418 % to 100 %)"
-    assert line == f"{expected}; 80 % with 20 excused failures"
+    expected = "ok    crash: pass rate 100% (at least 100%; 80 of 80, 95.418% to 100%)"
+    assert line == f"{expected}; 80% with 20 excused failures"
 
 
 def test_one_new_signature_beside_a_known_one_fails() -> None:
@@ -216,13 +216,13 @@ def test_excused_failures_count_only_where_they_happened() -> None:
 def test_a_rate_just_below_is_not_printed_as_reached() -> None:
     result = judged(policy(1.0, 1), tallies(999_999, 1), [])
     assert result.exit is GateExit.FAILED
-    assert "pass rate 99.999 % (at least 100 %; 999999 of 1000000" in render(result)[0]
+    assert "pass rate 99.999% (at least 100%; 999999 of 1000000" in render(result)[0]
 
 
 def test_too_few_passes_say_how_many_would_do() -> None:
     result = judged(policy(0.99, 1), tallies(50, 0), [])
     assert result.exit is GateExit.NO_EVIDENCE
-    told = "SHORT crash: pass rate 100 % (at least 99 %; 50 of 50, 92.865 % to 100 %)"
+    told = "SHORT crash: pass rate 100% (at least 99%; 50 of 50, 92.865% to 100%)"
     assert render(result)[0] == f"{told}; 381 passes without a failure would suffice"
     assert judged(policy(0.99, 1), tallies(381, 0), []).exit is GateExit.PASSED
     assert judged(policy(0.99, 1), tallies(380, 0), []).exit is GateExit.NO_EVIDENCE
@@ -268,7 +268,7 @@ def test_many_findings_are_counted_not_listed_and_hide_no_rate() -> None:
     known = tuple(KnownFinding(each.id, "", "r", "w") for each in many[:20])
     result = judged(Policy((Rule("crash", None, Limit(0.99)),), KnownFindings(known)), tallies(40, 60), many)
     lines = render(result)
-    assert any(line.startswith("FAIL  crash: pass rate 50 % (at least 99 %") for line in lines)
+    assert any(line.startswith("FAIL  crash: pass rate 50% (at least 99%") for line in lines)
     assert len([line for line in lines if line.startswith("FAIL  new finding")]) == 10
     assert "FAIL  and 30 more: --explain lists them" in lines
     assert "known 20 findings are known, 20 failures: --explain lists them" in lines

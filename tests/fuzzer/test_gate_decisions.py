@@ -69,11 +69,11 @@ def gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Gate:
 def test_clean(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", CLEAN), POLICY) == 0
     assert gate.lines == [
-        "ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000, 99.808 % to 100 %)",
-        "ok    numeric: pass rate 100 % (at least 99 %; 1500 of 1500, 99.744 % to 100 %)",
-        "ok    numeric: 5.625 % skipped (at most 50 %; 90 of 1600)",
-        "ok    numeric: 0.5 % rejected (at most 5 %; 10 of 2000)",
-        "ok    numeric: 0 % undecidable (at most 2 %; 0 of 1500)",
+        "ok    crash: pass rate 100% (at least 99%; 2000 of 2000, 99.808% to 100%)",
+        "ok    numeric: pass rate 100% (at least 99%; 1500 of 1500, 99.744% to 100%)",
+        "ok    numeric: 5.625% skipped (at most 50%; 90 of 1600)",
+        "ok    numeric: 0.5% rejected (at most 5%; 10 of 2000)",
+        "ok    numeric: 0% undecidable (at most 2%; 0 of 1500)",
         "ok    met 4 requirements that the policy sets for each oracle and pass",
         "gate passed: TVM 0.27.0.post1, 3500 checks, 0 new findings, 0 known, 0 suspects",
     ]
@@ -93,8 +93,8 @@ def test_only_known_findings(gate: Gate) -> None:
     """400 failures of known findings: they neither fail the gate nor lower the rate."""
     now = campaign(gate.directory / "now", CLEAN, {"boom": 300, "bang": 100})
     assert gate(now, POLICY + known("boom", "bang")) == 0
-    assert gate.lines[0].startswith("ok    crash: pass rate 100 % (at least 99 %; 2000 of 2000")
-    assert gate.lines[0].endswith("; 83.333 % with 400 excused failures")
+    assert gate.lines[0].startswith("ok    crash: pass rate 100% (at least 99%; 2000 of 2000")
+    assert gate.lines[0].endswith("; 83.333% with 400 excused failures")
     assert gate.lines[-1].endswith("2 known, 0 suspects")
 
 
@@ -168,7 +168,7 @@ def test_too_little_evidence(gate: Gate) -> None:
     few = {key: count // 10 for key, count in CLEAN.items()}
     assert gate(campaign(gate.directory / "now", few), POLICY) == 3
     assert gate.lines[0] == "SHORT crash: 200 checks, at least 1000 needed"
-    assert gate.lines[1].startswith("SHORT crash: pass rate 100 % (at least 99 %; 200 of 200, 98.115 % to 100 %); 381")
+    assert gate.lines[1].startswith("SHORT crash: pass rate 100% (at least 99%; 200 of 200, 98.115% to 100%); 381")
     assert gate.lines[-1].startswith("gate NOT ENOUGH EVIDENCE: ")
 
 
@@ -179,7 +179,7 @@ def test_all_skipped(gate: Gate) -> None:
     assert gate.lines[0] == ("SHORT numeric: 0 checks, at least 1 needed; 2000 skips, 0 rejects")
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
-        "FAIL  numeric: 100 % skipped (at most 50 %; 2000 of 2000), mostly 2000 x original does not build"
+        "FAIL  numeric: 100% skipped (at most 50%; 2000 of 2000), mostly 2000 x original does not build"
     )
 
 
@@ -197,11 +197,11 @@ def test_nothing_was_judged_and_nothing_demanded(gate: Gate) -> None:
     [
         (
             {("numeric", "FuseOps", "skip", "undecidable: decision downstream of rounding"): 40},
-            "FAIL  numeric: 2.597 % undecidable (at most 2 %; 40 of 1540), mostly 40 x undecidable: decision ",
+            "FAIL  numeric: 2.597% undecidable (at most 2%; 40 of 1540), mostly 40 x undecidable: decision ",
         ),
         (
             {("numeric", "LegalizeOps", "reject", "one block only"): 150},
-            "FAIL  numeric: 7.441 % rejected (at most 5 %; 160 of 2150), mostly 150 x one block only, 10 x new types ",
+            "FAIL  numeric: 7.441% rejected (at most 5%; 160 of 2150), mostly 150 x one block only, 10 x new types ",
         ),
     ],
 )
@@ -218,8 +218,8 @@ def test_a_share_of_proof_can_be_demanded(gate: Gate, proved: int, code: int) ->
     }
     policy = "[oracles.numeric]\nmax_unproved_share = 0.5\n"
     assert gate(campaign(gate.directory / "now", {**_only("crash"), **agreements}), policy) == code
-    share = "90 %" if code else "30 %"
-    line = f"numeric: {share} of agreements not proved (at most 50 %; {1000 - proved} of 1000)"
+    share = "90%" if code else "30%"
+    line = f"numeric: {share} of agreements not proved (at most 50%; {1000 - proved} of 1000)"
     assert any(line in each for each in gate.lines)
     assert gate(campaign(gate.directory / "other", _only("crash")), policy) == 3
 
@@ -285,7 +285,7 @@ def test_a_baseline_of_other_passes_names_the_command_that_replaces_it(gate: Gat
 def test_a_pass_without_modules_is_told_in_words(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, passes='["FuseOps", "LegalizeOps", "Normalize"]')
     assert gate(now, '[passes."*"]\nmin_trigger_rate = 0.01\n') == 3
-    told = "SHORT Normalize: no modules that show whether the pass changes at least 1 % of them"
+    told = "SHORT Normalize: no modules that show whether the pass changes at least 1% of them"
     assert told in gate.lines
 
 
@@ -304,21 +304,21 @@ def test_a_pass_that_always_failed_is_told_by_its_findings_and_without_advice(ga
     now = campaign(gate.directory / "now", {}, {"boom": 30}, triggers={"FuseOps": (0, 0)}, passes='["FuseOps"]')
     assert gate(now, '[campaign]\nmin_pass_rate = 0.9\n[passes."*"]\nmin_changed = 20\n') == 1
     assert gate.lines[0].startswith("FAIL  new finding ")
-    assert any(line.startswith("FAIL  campaign: pass rate 0 %") for line in gate.lines[1:])
+    assert any(line.startswith("FAIL  campaign: pass rate 0%") for line in gate.lines[1:])
     told = "SHORT FuseOps: changed 0 of 0 modules, at least 20 needed; the pass failed on every module"
     assert told in gate.lines
 
 
 def test_regression(gate: Gate) -> None:
-    """2 % of the crash oracle's checks of one pass fail, all of known findings before, half of them unknown now."""
+    """2% of the crash oracle's checks of one pass fail, all of known findings before, half of them unknown now."""
     policy = gate.baseline(CLEAN) + 'known = "known.toml"\n[oracles.crash]\nnew_findings = "note"\n'
     (gate.directory / "known.toml").write_text(known("boom"))
     now = campaign(gate.directory / "now", CLEAN, {"boom": 20, "bang": 20})
     assert gate(now, policy) == 1
     assert [line.partition("(")[0] for line in gate.lines[:3]] == [
-        "FAIL  crash: pass rate 99.009 %, 100 % in the baseline ",
-        "FAIL  FuseOps: pass rate 98.765 %, 100 % in the baseline ",
-        "FAIL  FuseOps crash: pass rate 98.039 %, 100 % in the baseline ",
+        "FAIL  crash: pass rate 99.009%, 100% in the baseline ",
+        "FAIL  FuseOps: pass rate 98.765%, 100% in the baseline ",
+        "FAIL  FuseOps crash: pass rate 98.039%, 100% in the baseline ",
     ]
     assert gate.lines[2].endswith("(1000 of 1020, 1000 of 1000; p = 1.1e-06)")
     assert any(
@@ -345,7 +345,7 @@ def test_trigger_rates_collapsed_against_the_baseline(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, triggers={**TRIGGERS, "FuseOps": (1000, 250)})
     assert gate(now, policy) == 1
     assert gate.lines[0] == (
-        "FAIL  FuseOps: changed 25 % of its modules, 60 % in the baseline (250 of 1000, 600 of 1000; p = 9.5e-58)"
+        "FAIL  FuseOps: changed 25% of its modules, 60% in the baseline (250 of 1000, 600 of 1000; p = 9.5e-58)"
     )
     halved = campaign(gate.directory / "halved", CLEAN, triggers={**TRIGGERS, "FuseOps": (1000, 310)})
     assert gate(halved, policy) == 0  # less, but more than half of what it was
@@ -355,7 +355,7 @@ def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
     now = campaign(gate.directory / "now", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (1000, 10)})
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
-        "FAIL  LegalizeOps: changed 1 % of its modules (at least 5 %; 10 of 1000, 0.544 % to 1.83 %); "
+        "FAIL  LegalizeOps: changed 1% of its modules (at least 5%; 10 of 1000, 0.544% to 1.83%); "
         "`run --operators` or --plant generates more of what a pass acts on"
     )
     few = campaign(gate.directory / "few", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (20, 0)})

@@ -48,8 +48,8 @@ KNOWN = f'[[known]]\nid = "{ID}"\nreference = "https://example.org/1"\nreason = 
 def test_exit_0(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate(campaign, f"[oracles.crash]\nmin_pass_rate = 1.0\nmin_checks = 103\n{KNOWN}") == 0
     out = capsys.readouterr().out
-    rate = "ok    crash: pass rate 100 % (at least 100 %; 100 of 100, 96.3 % to 100 %)"
-    assert f"{rate}; 97.087 % with 3 excused failures" in out
+    rate = "ok    crash: pass rate 100% (at least 100%; 100 of 100, 96.3% to 100%)"
+    assert f"{rate}; 97.087% with 3 excused failures" in out
     assert f"known {ID} S3? crash FuseOps: boom (3x); on your list (https://example.org/1): reported" in out
 
 

@@ -215,7 +215,7 @@ DEATHS = [
     ("Segfault", "signal 11", "killed by signal 11"),
     ("Hang", "hang", "did not end within 1 s"),
     ("Hungry", "memory", "memory exhausted"),
-    *((f"Exit{code}", f"exit {code}", f"exited by itself, with code {code}") for code in range(5)),
+    *((f"Exit{code}", f"exit {code}", f"exited with code {code}") for code in range(5)),
 ]
 
 

@@ -28,7 +28,7 @@ CASES = [
     (
         OracleName.CRASH,
         death("exit 3"),
-        "the process exits by itself (exit 3)",
+        "the process exits (exit 3)",
     ),
     (
         OracleName.CRASH,

@@ -134,7 +134,7 @@ def failed(case: Case, oracle: OracleName) -> Verdict:
         ),
         (
             Device, "UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)',
-            OracleName.MUTATION, "UpdateVDevice writes into the module that it is given: it changes the device of x",
+            OracleName.MUTATION, "UpdateVDevice modifies its input module: it changes the device of x",
         ),
         (
             Given, "LiftTransformParams", "", OracleName.WELL_FORMED,
@@ -162,7 +162,9 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     case = case_of(Exponent, "doubled", f"user:{tmp_path / 'edits.py'}:doubled")
     case = Case(case.module_json, case.passes, -1)
     title = title_of(case, failed(case, OracleName.NUMERIC))
-    assert title == "doubled makes main return -2.0 instead of -2.718 at index [0] (it makes relax.add of relax.exp)"
+    assert (
+        title == "doubled makes main return -2.0 instead of -2.718 at index [0] (it replaces relax.exp with relax.add)"
+    )
 
 
 def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:
@@ -251,11 +253,11 @@ def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
     [
         (OracleName.DETERMINISM, "FuseOps", "FuseOps gives different modules for the same input"),
         (OracleName.SEQUENTIAL, "FuseOps", "FuseOps inside Sequential does not do what a direct call does"),
-        (OracleName.ROUNDTRIP, "TVMScript", "A module does not come back from TVMScript: no attribute 'inspect'"),
+        (OracleName.ROUNDTRIP, "TVMScript", "A module does not round-trip through TVMScript: no attribute 'inspect'"),
         (
             OracleName.ROUNDTRIP,
             "FuseOps",
-            "The output of FuseOps does not come back from TVMScript: no attribute 'inspect'",
+            "The output of FuseOps does not round-trip through TVMScript: no attribute 'inspect'",
         ),
     ],
 )

@@ -73,7 +73,7 @@ def with_parameter(case: Case, ty: Any) -> Case:
         ("run-codegen-recursion", (HARD, S4), "needs recursion"),
         ("merge-composite-closure", (HARD, S4), "needs local functions"),
         ("script-boxed-attribute", (HARD, S5), ""),
-        ("inplace-calls-hint", (HARD, S2), "needs hints of devices"),
+        ("inplace-calls-hint", (HARD, S2), "needs device hints"),
         ("remove-unused-parameters-made-closure", (HARD, S4), "needs closures"),
         ("remove-unused-parameters-elsewhere", (OURS, S5), ""),
         ("rewrite-dataflow-reshape-branch", (OURS, S5), ""),

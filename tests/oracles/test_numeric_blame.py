@@ -70,7 +70,7 @@ class Module:
         PassRef("LazySetOutput", f"{transform}.LazySetOutput()"),
     ]
     said = judge_numeric(Subject(module, passes))
-    assert (said.outcome, said.reason) == (Outcome.SKIP, "an earlier pass gives an ill-formed module")
+    assert (said.outcome, said.reason) == (Outcome.SKIP, "an earlier pass returns an ill-formed module")
 
 
 def test_an_effect_that_is_lost_is_blamed_on_who_declared_it_away() -> None:

@@ -94,7 +94,7 @@ def test_a_later_step_that_writes_into_its_input_does_not_blame_an_earlier_one(s
 
     contracts = [claiming(unmarked), Contract("unmarks", changes=frozenset(Kept))]
     verdict = judged(say, samples.dataflow(), buggy.marks(), buggy.make("unmarks", unmark), contracts=contracts)
-    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "the violation did not come back on a copy of the input")
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "the violation did not recur on a copy of the input")
 
 
 def test_arguments_come_from_the_text_of_the_pass(say: Say) -> None:

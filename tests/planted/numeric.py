@@ -187,7 +187,7 @@ def sums_in_half_clean() -> Any:
 
 
 def one_percent() -> Any:
-    """Makes every float32 product 1 % too large."""
+    """Makes every float32 product 1% too large."""
 
     def change(name: str, call: Any, args: list[Any]) -> Any:
         if name == "relax.multiply" and _dtype(call) == "float32":

@@ -146,9 +146,9 @@ def test_copying_without_a_clipboard_interface(browser: Any, site: str) -> None:
 
 def test_what_is_behind_a_cell(browser: Any, site: str) -> None:
     with Visit(browser, f"{site}#/passes") as page:
-        page.get_by_label("FuseOps, crash: 90.0 % of 100 checks passed, 10 failed").click()
+        page.get_by_label("FuseOps, crash: 90.0% of 100 checks passed, 10 failed").click()
         dialog = page.locator("dialog")
-        assert "95 % interval 82.56 % to 94.47 %" in dialog.inner_text()
+        assert "95% Wilson score interval 82.56% to 94.47%" in dialog.inner_text()
         dialog.get_by_role("link").first.click()
         dialog.wait_for(state="detached")  # once the page has heard of its new address
         assert "#/finding/" in page.url

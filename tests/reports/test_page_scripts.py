@@ -294,8 +294,8 @@ def test_curves_say_where_they_end(run: Run) -> None:
 @pytest.mark.parametrize(
     ("expression", "text"),
     [
-        ("RF.percent(0.99999)", "99.99 %"),
-        ("RF.percent(1)", "100.00 %"),
+        ("RF.percent(0.99999)", "99.99%"),
+        ("RF.percent(1)", "100.00%"),
         ("RF.percent(null)", "–"),
         ("RF.duration(3725)", "1 h 02 min"),
         ("RF.counted(1, 'finding')", "1 finding"),
@@ -387,7 +387,7 @@ def test_what_is_known_is_counted_apart_and_filtered(report: Report) -> None:
     assert run("RF.chosen().map((each) => each.id)") == [rows[2].id]
     go(run, "findings?known=yes")
     assert run("RF.chosen().map((each) => each.id)") == [each.id for each in rows[:2]]
-    assert "new, known nowhere: 1" in run("document.body.textContent")
+    assert "new, on no list: 1" in run("document.body.textContent")
     go(run, "overview")
     run("RF.data.history = null")
     assert run("RF.data.findings.map((each) => Boolean(RF.mark(each)))") == [False, False, True], (

@@ -71,7 +71,7 @@ def test_report_in_the_terminal(campaign: Path, capsys: pytest.CaptureFixture[st
     assert main(["report", str(campaign)]) == 0
     out = capsys.readouterr().out
     assert ID in out
-    assert "97.08 %" in out
+    assert "97.08%" in out
 
 
 def test_report_files(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,7 @@ def test_suspects_are_counted_apart(states: dict[State, int], text: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("rate", "text"), [(None, "-"), (1.0, "100.00 %"), (0.99999, "99.99 %"), (0.57, "57.00 %"), (0.0, "0.00 %")]
+    ("rate", "text"), [(None, "-"), (1.0, "100.00%"), (0.99999, "99.99%"), (0.57, "57.00%"), (0.0, "0.00%")]
 )
 def test_percent_never_rounds_up(rate: float | None, text: str) -> None:
     assert percent(rate) == text

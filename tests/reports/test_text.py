@@ -15,7 +15,7 @@ def test_everything_is_there_and_fits_80_columns(report: Report) -> None:
     assert "\x1b" not in text
     lines = text.splitlines()
     (crash,) = [line.split() for line in lines if line.startswith("crash ")]
-    assert crash == ["crash", "190", "12", "94.05", "%", "0", "4", "0"]
+    assert crash == ["crash", "190", "12", "94.05%", "0", "4", "0"]
     assert "2 findings: 1 confirmed, 1 known; 1 suspect: 1 flaky" in lines
     (row,) = [index for index, line in enumerate(lines) if line.startswith("0000000001")]
     assert lines[row].split() == ["0000000001", "S3?", "crash", "FuseOps", "9", "2", "confirmed"]

@@ -101,7 +101,7 @@ def check_postcondition(
             continue
         said = violation(SimpleNamespace(before=before, after=module, arguments=built_with[place]))
         if said and all(part in said for part in fragments):
-            return "BUG", f"the pass claims otherwise: {first_line(said)}"
+            return "BUG", f"but the pass claims: {first_line(said)}"
         other = other or said
     if other:
         return "DIFFERENT", f"another contradiction: {first_line(other)}"

@@ -50,8 +50,8 @@ def module_source(module: Any) -> ModuleSource:
         builder = building(module)
     except Unsayable as error:
         remarks = (why, f"nor can it be built node by node ({error}): it is given as TVM's JSON, which only this")
-        return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For people:", *shown))
-    return ModuleSource("", builder, (why, "so it is built node by node.  For people:", *shown))
+        return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For readers:", *shown))
+    return ModuleSource("", builder, (why, "so it is built node by node.  For readers:", *shown))
 
 
 def _shown(module: Any) -> list[str]:

@@ -33,7 +33,7 @@ def in_child(check: Callable[[], tuple[str, str]], kind: str, seconds: float, me
     elif code < 0:
         seen, how = f"signal {-code}", f"killed by signal {-code}"
     else:
-        seen, how = f"exit {code}", f"exited by itself, with code {code}"
+        seen, how = f"exit {code}", f"exited with code {code}"
     return ("BUG", how) if seen == kind else ("DIFFERENT", f"expected {kind}, the child process ended with {seen}")
 
 

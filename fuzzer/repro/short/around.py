@@ -33,7 +33,7 @@ _BESIDE = "Beside"
 def locality(scene: Scene) -> Iterator[Showing]:
     """Show the passes on the module, and on one that is changed where it must not matter; both are written out."""
     if scene.prepare:
-        raise Unsayable("both modules are those behind the preparing passes")
+        raise Unsayable("both modules are those after the preparing passes")
     variation = _variation(scene)
     shown = functools.partial(_shown_beside, scene, variation.roots)
     beside = variation.module

@@ -137,7 +137,7 @@ _CONVENTIONS: dict[type, Callable[[Any, Entry, str], str]] = {
 
 def _inputs(entry: Entry) -> int:
     if entry.num_input is None:
-        raise Unsayable("a function whose parameters are not told apart")
+        raise Unsayable("a function whose parameters cannot be distinguished")
     return entry.num_input
 
 

@@ -102,7 +102,7 @@ def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showin
         return replace(showing, ending=Ending(signal=details.code), remark=f"This script dies of {name}.")
     if not details.code:
         raise ValueError("a process that ends itself with 0 shows nothing")
-    return replace(showing, ending=Ending(), remark=f"The process exits by itself, with exit code {details.code}.")
+    return replace(showing, ending=Ending(), remark=f"The process exits with code {details.code}.")
 
 
 def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str) -> list[str]:
@@ -111,7 +111,7 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
     kind, numbers = failure.evidence.kind, failure.evidence.details.numbers
     source = "" if failure.died else forms.sources.get(kind, forms.source)
     if numbers:
-        expected = f"{numbers[1]}, {forms.origins.get(kind, 'as the same program gives before the pass')}"
+        expected = f"{numbers[1]}, {forms.origins.get(kind, 'as the same program returns before the pass')}"
     else:
         expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."

@@ -144,7 +144,7 @@ def _facts(scene: Scene) -> Iterator[str]:
 
 
 def roundtrip(scene: Scene) -> Iterator[Showing]:
-    """Show that a module does not come back from TVMScript, or from JSON; or that no notation can hold it."""
+    """Show that a module does not round-trip through TVMScript, or from JSON; or that no notation can hold it."""
     evidence, died = scene.failure.evidence, scene.failure.died
     if scene.failure.verdict.culprit in NOTATIONS and scene.judged:
         yield from roundtrip(_output(scene))

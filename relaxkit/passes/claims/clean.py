@@ -250,7 +250,7 @@ def normal_form_changed(ran: Any) -> str:
     for name, old, new in normal_pairs(ran):
         before, after = [[outline(place.binding) for place in places(function)] for function in (old, new)]
         if before != after:
-            return f"a function in normal form has other bindings\nmakes {after} of {before} in {name}"
+            return f"a function in normal form has other bindings\nreplaces {before} with {after} in {name}"
     return ""
 
 

@@ -83,5 +83,5 @@ def test_an_oracle_must_be_steady_sourced_and_sendable(tmp_path: Path) -> None:
     (tmp_path / "moody.py").write_text(MOODY)
     with pytest.raises(NotConforming) as broken:
         conforms(str(tmp_path / "moody.py"), faulty=[(Relu, relax.transform.Normalize())])
-    for rule in ("names no source", "a different answer when asked again", "cannot be sent to another process"):
+    for rule in ("names no source", "a different answer when called again", "cannot be sent to another process"):
         assert rule in str(broken.value)

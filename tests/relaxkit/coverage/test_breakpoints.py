@@ -97,7 +97,7 @@ def test_one_line_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monke
     place = compiled(tmp_path)
     with pytest.raises(CoverageError, match=f"no {NAME} is loaded here"):
         loaded((NAME,))
-    with pytest.raises(CoverageError, match="0 of its source files can be told apart, too few"):
+    with pytest.raises(CoverageError, match="0 of its source files can be distinguished, too few"):
         table_of(place)
     text = tmp_path / "text"
     text.write_text("no library" * 100)

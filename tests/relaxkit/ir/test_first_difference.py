@@ -45,7 +45,10 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
             module("lv = R.subtract(x, y)\nreturn lv"), module("lv = R.subtract(y, x)\nreturn lv"),
             "gives relax.subtract y instead of x as x1", "when x1 of relax.subtract is x",
         ),
-        (PLAIN, module("lv = R.tanh(x)\nreturn lv"), "makes relax.tanh of relax.nn.softmax", "on relax.nn.softmax"),
+        (
+            PLAIN, module("lv = R.tanh(x)\nreturn lv"),
+            "replaces relax.nn.softmax with relax.tanh", "on relax.nn.softmax",
+        ),
         (
             module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nreturn lv1"), module("lv = R.tanh(x)\nreturn lv"),
             "drops relax.exp", "on relax.exp",

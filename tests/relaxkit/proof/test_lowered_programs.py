@@ -97,7 +97,7 @@ def test_a_slot_that_nobody_has_written_is_refuted() -> None:
     proof = prove(legalized(), wrong)
     assert (proof.result, proof.reason) == (
         Result.DIFFERENT,
-        "a slot of the shape heap is read that nobody has written",
+        "a slot of the shape heap is read before it is written",
     )
 
 

@@ -316,10 +316,10 @@ def lowered(statements: str, result: str) -> Any:
 @pytest.mark.parametrize(
     ("statements", "result", "reason"),
     [
-        (FIRST.splitlines()[0], "p", "memory is read that nobody has written"),
-        (f"{FIRST}\n{SECOND}", "q", "a kernel writes into the storage of another of its tensors"),
+        (FIRST.splitlines()[0], "p", "memory is read before it is written"),
+        (f"{FIRST}\n{SECOND}", "q", "a kernel writes to the storage of another of its tensors"),
         (f"{FIRST}\n{OTHER}", "(p, q)", "a tensor is read whose storage another one has overwritten"),
-        (f"{FIRST}\n_ = R.memory.kill_tensor(p)", "p", "a variable is read behind its kill"),
+        (f"{FIRST}\n_ = R.memory.kill_tensor(p)", "p", "a variable is read after its kill"),
     ],
     ids=["unwritten", "overlapping", "shared", "killed"],
 )

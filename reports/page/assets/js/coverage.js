@@ -11,12 +11,12 @@ RF.views.coverage = function () {
     RF.h("div", { class: "figures" },
       figure(`${seen} of ${c.operators.length}`, "operators occurred"),
       figure(RF.number(c.pairs.length), "distinct pairs of an operator and one that uses its result"),
-      figure(`${c.features.filter((row) => row[1] > 0).length} of ${c.features.length}`, "features of modules"),
-      figure(`${idioms} of ${c.idioms.length}`, "planted idioms"),
+      figure(`${c.features.filter((row) => row[1] > 0).length} of ${c.features.length}`, "language features of modules"),
+      figure(`${idioms} of ${c.idioms.length}`, "inserted code patterns (idioms)"),
       figure(`${acted} of ${c.passes.length}`, "passes changed a module")),
     RF.acts(), RF.operators(), RF.pairs(),
     RF.h("div", { class: "two" }, RF.shares("Features", c.features.map(([name, count]) => [name, count]), c.least),
-      RF.shares("Idioms, with their near misses", c.idioms.map(([name, count, near]) => [name, count,
+      RF.shares("Inserted code patterns (idioms), with almost-matching variants (near misses)", c.idioms.map(([name, count, near]) => [name, count,
         near.map(([miss, number]) => `${miss} ${number}`).join(", ")]), 0)));
 };
 
@@ -28,7 +28,7 @@ RF.acts = function () {
       RF.h("td", { class: "n" }, RF.h("span", { class: "hide-phone" }, RF.meter(changed / tried)), RF.share(changed / tried)),
       RF.h("td", { class: "n" }, RF.number(ways)),
       RF.h("td", { class: "wrap small dim" }, often.length ? `${often[0][0]} (${often[0][1]} ×)` : "–"))));
-  return RF.box("Passes: how often they changed a module", `${lazy} of ${rows.length} passes changed less than 5 % of their modules`,
+  return RF.box("Passes: how often they changed a module", `${lazy} of ${rows.length} passes changed less than 5% of their modules`,
     list(rows.slice(0, 8)),
     rows.length > 8 && RF.h("details", null, RF.h("summary", null, `All ${rows.length} passes, least active first`), RF.h("div", null, list(rows))));
 };
@@ -70,7 +70,7 @@ RF.pairs = function () {
   for (const [from, to] of c.pairs) if (family(from) >= 0 && family(to) >= 0) found[family(from)][family(to)] += 1;
   const share = (i, j) => found[i][j] / (size[i] * size[j]);
   const heat = RF.h("table", { class: "heat" },
-    RF.h("caption", { class: "sr" }, "Distinct pairs: producer families in rows, consumer families in columns"),
+    RF.h("caption", { class: "sr" }, "Distinct pairs: kinds of producers in rows, kinds of consumers in columns"),
     RF.h("thead", null, RF.h("tr", null, RF.h("td"), c.families.map((name) => RF.h("th", { scope: "col" }, name)))),
     RF.h("tbody", null, c.families.map((name, i) => RF.h("tr", null, RF.h("th", { scope: "row" }, name),
       c.families.map((other, j) => RF.h("td", {
@@ -99,7 +99,7 @@ RF.pairs = function () {
   show("");
   return RF.box("Pairs of operators", "distinct pairs that occurred; a stronger colour means a larger share of the possible pairs",
     RF.h("div", { class: "scroll", tabindex: "0" }, heat),
-    RF.h("p", { class: "small dim" }, "Rows: the family that produces a result. Columns: the family that uses it."),
+    RF.h("p", { class: "small dim" }, "Rows: the kind of operator that produces a result. Columns: the kind that uses it."),
     RF.h("div", { class: "tools" }, RF.search("Enter an operator to see its partners", "", show)), answer);
 };
 
@@ -108,7 +108,7 @@ RF.shares = function (title, rows, least) {
   return RF.box(title, `of ${RF.counted(RF.data.coverage.modules, "module")}`,
     rows.map(([name, count, near]) => RF.h("div", null,
       RF.h("div", { class: "tick" }, RF.h("span", { class: "name" }, name, count / modules < least && RF.h("span", { class: "badge warn" },
-        `under ${Math.round(least * 100)} %`)),
+        `under ${Math.round(least * 100)}%`)),
         RF.h("span", { class: "n" }, count ? RF.percent(count / modules, 1) : "never"), RF.meter(count / modules, true)),
       near && RF.h("p", { class: "small dim wrap" }, `near misses: ${near}`))));
 };

@@ -36,11 +36,11 @@ RF.svg = function (tag, props) {
 RF.number = (value) => value.toLocaleString("en-US");
 RF.counted = (value, noun, plural = `${noun}s`) => `${RF.number(value)} ${value === 1 ? noun : plural}`;
 
-// Rounded down, so that 100 % means no failure.
+// Rounded down, so that 100% means no failure.
 RF.percent = function (share, digits = 2) {
   if (share === null || share === undefined) return "–";
   const scale = 10 ** digits;
-  return `${(Math.floor(share * 100 * scale + 1e-6) / scale).toFixed(digits)} %`;
+  return `${(Math.floor(share * 100 * scale + 1e-6) / scale).toFixed(digits)}%`;
 };
 
 RF.duration = function (seconds) {
@@ -54,7 +54,7 @@ RF.day = (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 16)}`;
 
 RF.STATES = {
   confirmed: ["●", "bad", "reproduced in fresh processes and by its script"],
-  new: ["○", "warn", "not investigated yet", "untriaged"],
+  new: ["○", "warn", "not triaged (confirmed and minimized) yet", "untriaged"],
   known: ["✓", "good", "confirmed, and known on your list"],
   unscripted: ["◐", "warn", "reproduced in fresh processes, but not by a standalone script"],
   flaky: ["≈", "warn", "not reproduced every time"],
@@ -94,7 +94,7 @@ RF.GRAVITY = {
   S4: "the same on a program with rare constructs, or with a pass order that no shipped pipeline uses",
   S5: "round trips, environment, cosmetics",
 };
-RF.gravity = (finding) => `${finding.final ? "" : "provisional, not triaged yet: "}${RF.GRAVITY[finding.severity]}`;
+RF.gravity = (finding) => `${finding.final ? "" : "provisional, not confirmed and minimized yet: "}${RF.GRAVITY[finding.severity]}`;
 RF.grave = (finding) => RF.h("span", { class: `badge ${finding.severity < "S4" ? "bad" : "warn"}`, title: RF.gravity(finding) },
   finding.severity + (finding.final ? "" : "?"));
 
@@ -117,7 +117,7 @@ RF.meter = (share, wide) =>
   RF.h("span", { class: wide ? "meter wide" : "meter", "aria-hidden": "true" },
     RF.h("i", { style: `width:${Math.max(0, Math.min(1, share || 0)) * 100}%` }));
 
-RF.share = (share) => RF.h("span", { class: "pc" }, share > 0 && share < 0.001 ? "< 0.1 %" : RF.percent(share, 1));
+RF.share = (share) => RF.h("span", { class: "pc" }, share > 0 && share < 0.001 ? "< 0.1%" : RF.percent(share, 1));
 
 RF.OUTCOMES = ["pass", "fail", "skip", "reject", "invalid"];
 RF.stacked = (counts) => RF.h("span", { class: "stacked", role: "img",

@@ -106,7 +106,7 @@ RF.views.findings = function (_, query) {
       RF.select("oracle", options("oracle", "all"), f.oracle, change("oracle")),
       RF.select("pass", options("pass", "all"), f.pass, change("pass")),
       RF.select("family", RF.families(), f.family, change("family")),
-      RF.select("known", [["", "all"], ["no", `new, known nowhere: ${strangers}`], ["yes", `known: ${RF.data.findings.length - strangers}`]],
+      RF.select("known", [["", "all"], ["no", `new, on no list: ${strangers}`], ["yes", `known: ${RF.data.findings.length - strangers}`]],
         f.known, change("known")),
       RF.select("order", Object.entries(RF.SORTS).map(([key, [label]]) => [key, label]), f.sort, change("sort"))),
     RF.h("div", { class: "tools", role: "group", "aria-label": "states" },

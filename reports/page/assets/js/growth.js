@@ -7,10 +7,10 @@ RF.views.growth = function () {
   const seen = RF.apart(findings)[0].map((finding) => finding.first).sort((a, b) => a - b);
   const found = RF.h("section", { class: "box" }, RF.chart("Findings", [0, ...seen, campaign.elapsed],
     [{ label: "distinct signatures", values: [0, ...seen.map((_, index) => index + 1), seen.length] }],
-    { steps: true, note: "distinct signatures, by first occurrence; without questions and suspects" }));
+    { steps: true, note: "distinct findings (signatures), by first occurrence; without questions and suspects" }));
   return RF.h("div", { class: "stack" }, RF.h("h1", null, "Growth and time"),
     RF.h("div", { class: "charts" }, found, xs.length > 1 && [
-      curve("Cases", "examples", "modules under one pass or pipeline"),
+      curve("Cases", "examples", "modules run through one pass or pipeline"),
       curve("Pairs of operators", "pairs", "distinct"),
       curve("Operators", "operators", "distinct"),
       curve("Operands", "operands", "distinct operators with dtype and rank"),

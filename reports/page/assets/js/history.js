@@ -8,7 +8,7 @@ RF.views.history = function (_, query) {
   const low = (_, least) => [Math.min(0.99, (least ?? 1) - (1 - (least ?? 1)) * 0.2), 1];
   const trend = ({ name, counts }) => RF.h("section", { class: "box" }, RF.chart(`${name} · ${RF.percent(rate(counts[last]))}`, xs, [{ label: "pass rate", values: counts.map(rate) }],
     { time: true, points: true, range: low, height: 140, value: (share) => RF.percent(share),
-    tick: (share) => `${+(share * 100).toFixed(2)} %` }));
+    tick: (share) => `${+(share * 100).toFixed(2)}%` }));
   const f = { show: query.get("show") || "all" };
   const first = (row) => row.counts.findIndex(RF.met);
   const end = (row) => row.counts.length - 1 - [...row.counts].reverse().findIndex(RF.met);

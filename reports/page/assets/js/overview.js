@@ -40,7 +40,7 @@ RF.verdict = function (open, parts) {
         gate.findings > 0 && RF.h("p", null, `${RF.counted(gate.findings, "finding")} that the policy does not accept: `,
           RF.h("a", { href: "#/findings?stands=fails" }, "show them")),
         gate.notes.length > 0 && [RF.h("p", { class: "dim" }, "Notes:"), lines(gate.notes)],
-        RF.h("details", null, RF.h("summary", null, "Every number behind the verdict"),
+        RF.h("details", null, RF.h("summary", null, "Every requirement, with the numbers that decide it"),
           RF.h("div", null, RF.h("pre", { class: "message" }, gate.explained.join("\n")))),
         RF.h("p", { class: "dim small" }, gate.told)]
         : RF.h("p", { class: "dim small" }, "There is no gate verdict, because no policy was given (report --policy FILE).")));
@@ -88,7 +88,7 @@ RF.worse = function () {
   const rate = ([passed, failed], kind) => RF.h("td", { class: "n" }, RF.h("span", { class: kind }, RF.percent(passed / (passed + failed))),
     RF.h("div", { class: "small dim" }, `of ${RF.number(passed + failed)}`));
   return RF.box("Got worse", "more failures than chance explains (Fisher's exact test)",
-    rows.length === 0 ? RF.h("p", { class: "dim" }, "No pass fails more often under any oracle than in the previous campaign.")
+    rows.length === 0 ? RF.h("p", { class: "dim" }, "No oracle-pass pair fails more often than in the previous campaign.")
       : RF.table(["pass and oracle", "#pass rate before", "#now"], rows.map((row) => RF.h("tr", null,
         RF.h("td", { class: "wrap" }, RF.camel(row.pass), RF.h("div", { class: "dim" }, row.oracle)), rate(row.before),
         rate(row.after, "bad")))));

@@ -58,7 +58,7 @@ RF.cell = function (row, cell, oracle) {
   const rate = failed ? (Math.floor((passed / checks) * 1000) / 10).toFixed(1) : "100";
   const kinds = [failed ? "cell-bad" : "cell-good", checks < RF.THIN ? "cell-thin" : ""].join(" ");
   return RF.h("td", { class: kinds }, RF.h("button", { type: "button", onclick: () => RF.behind(row, cell, oracle),
-    "aria-label": `${row.name}, ${oracle}: ${rate} % of ${checks} checks passed, ${failed} failed` },
+    "aria-label": `${row.name}, ${oracle}: ${rate}% of ${checks} checks passed, ${failed} failed` },
     rate, failed > 0 && RF.h("small", { class: "bad" }, `✕ ${RF.number(failed)}`)));
 };
 
@@ -72,7 +72,7 @@ RF.behind = function (row, cell, oracle) {
     RF.h("div", { class: "head" }, RF.h("h2", { class: "wrap" }, `${row.name} · ${oracle}`),
       RF.h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Close")),
     cell && cell.ci && RF.h("p", null, `${RF.percent(cell.n[0] / (cell.n[0] + cell.n[1]))} of `,
-      `${RF.number(cell.n[0] + cell.n[1])} checks passed; 95 % interval ${RF.percent(cell.ci[0])} to ${RF.percent(cell.ci[1])} (Wilson).`),
+      `${RF.number(cell.n[0] + cell.n[1])} checks passed; 95% Wilson score interval ${RF.percent(cell.ci[0])} to ${RF.percent(cell.ci[1])}.`),
     !said && RF.h("p", null, "This oracle did not check this pass."),
     said > 0 && RF.table(["verdict", "#count", "share"], names.map((name, index) => RF.h("tr", null, RF.h("th", { scope: "row" }, name),
       RF.h("td", { class: "n" }, RF.number(cell.n[index])),
