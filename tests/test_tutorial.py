@@ -63,7 +63,7 @@ def test_every_command_works_and_prints_what_is_shown(tmp_path: Path) -> None:
     for step, output in zip(commands, printed, strict=True):
         pattern = ".*".join(_pattern(line) for line in step.shown)
         assert re.search(pattern, output, re.DOTALL), f"{step.commands}\nshows {step.shown}, and printed\n{output}"
-    for made in ("defect.py", "issue.md", "page/index.html", "mended/report.md"):
+    for made in ("defect.py", "issue.md", "page/index.html", "fixed/report.md"):
         assert (tmp_path / made).stat().st_size > 100, made
 
 

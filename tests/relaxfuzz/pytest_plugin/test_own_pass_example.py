@@ -1,4 +1,4 @@
-"""docs/examples/own_pass, run as its author would: the bug is found and shown small, the mended pass is green."""
+"""docs/examples/own_pass, run as its author would: the bug is found and shown small, the fixed pass is green."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_the_bug_is_found_and_shown_small(project: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_mended_pass_is_green_and_was_judged(project: Path) -> None:
-    done = run(project, "tests/test_mended.py", "--hypothesis-profile", "relaxfuzz-quick", "--relaxfuzz-seed", "1")
+def test_the_fixed_pass_is_green_and_was_judged(project: Path) -> None:
+    done = run(project, "tests/test_fixed.py", "--hypothesis-profile", "relaxfuzz-quick", "--relaxfuzz-seed", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     counts = re.search(r"(\d+) modules judged, (\d+) of them changed", done.stdout)
     assert counts is not None, done.stdout
