@@ -10,9 +10,11 @@ from drawing import BUFFER
 from idiom_modules import in_child, planted
 
 from strategies.idioms import IDIOMS, Planned
+from strategies.scope.features import NEVER_EXECUTABLE
 from strategies.scope.from_bytes import draw_from_bytes
 
-ALL = [Planned(idiom, near) for idiom in IDIOMS for near in (None, *idiom.near_misses)]
+EVERY = [Planned(idiom, near) for idiom in IDIOMS for near in (None, *idiom.near_misses)]
+ALL = [planned for planned in EVERY if not planned.needs & NEVER_EXECUTABLE]
 SLACK = 1e-3
 
 
