@@ -103,11 +103,11 @@ def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
         culprit = "build"
         core = normalise(verdict.evidence.message) if verdict.evidence and symptom.laddered else core
     if Edit.NAMES in origin.gone:
-        core = "a name that it assigns is already taken"
+        core = "a name that it gives is taken"  # ids of families are made of these words: they stay
     elif symptom.refused and Edit.NUMBERS in origin.gone:
         core = DIM
     elif "if" in origin.skeleton.constructs and symptom.core in (LEFT, FEWER_DIMS):
-        return Family("If", "its result has lost its shape")  # whoever rebuilds it
+        return Family("If", "what it gives has lost its shape")  # whoever rebuilds it
     constructs = origin.skeleton.constructs if symptom.mute else ()
     final = not (symptom.mute or symptom.laddered) or bool(origin.culprit)
     return Family(symptom.place or culprit, core, constructs, final)
