@@ -303,7 +303,7 @@ class DaskExecutor:
             except WorkerFault as fault:
                 faults.append("{}: {}".format(*fault.args))
             except (FutureCancelledError, CommClosedError, asyncio.TimeoutError):
-                await asyncio.sleep(0.1)  # the connection is being mended, or its workers are gone
+                await asyncio.sleep(0.1)  # the connection is being restored, or its workers are gone
             except (ImportError, AttributeError) as error:
                 if isinstance(error, AttributeError) and _LACKS not in str(error):
                     raise
@@ -344,7 +344,7 @@ class DaskExecutor:
         return None
 
     async def _heed(self) -> None:
-        """Look after tasks now and then; a connection that is being mended may fail, and the next look comes soon."""
+        """Look after tasks now and then; a connection that is being restored may fail, and the next look comes soon."""
         while True:
             with contextlib.suppress(OSError, asyncio.TimeoutError, RuntimeError):
                 await self._see_to_cut()
