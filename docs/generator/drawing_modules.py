@@ -85,7 +85,7 @@ FEATURES = {
 }
 
 PAGE = """\
-# Drawing modules for your pass
+# Generating modules for your pass
 
 A test reports how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a
 few of them, describe the modules that the pass acts on. All names are imported from `relaxfuzz`.
