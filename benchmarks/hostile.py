@@ -28,6 +28,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,7 @@ class Range:
         for verb in READING:  # what they import is loaded in each process that is forked from here
             if "merge" not in verb and "--html" not in verb and "report.md" not in verb:
                 assert self._in_process(verb, root, self.good)[0] in (0, 1, 2), verb
+        forkserver._forkserver._stop()  # a verb may have started it, and what is forked from here cannot wait for it
 
     def directory(self, seed: int, verbs: Sequence[str]) -> tuple[str, list[Outcome]]:
         """Make the hostile directory of a seed, and run the verbs over it."""
