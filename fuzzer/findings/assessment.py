@@ -61,6 +61,7 @@ class Rarity(TextEnum):
     RECURSION = "recursion"
     FORCED_PURITY = "forced purity"
     PUBLIC_CALLS = "public functions that call each other if the pass changes how they are called"
+    NAMES = "a function with a name that the pass itself gives"
     ORDER = "an order of passes that no shipped pipeline has"
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,7 +30,8 @@ from oracles.core.evidence import evidence_of, unbuildable
 from oracles.core.function_signatures import mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Notation, Verdict
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Evidence, Notation, Verdict
+from oracles.gradient.oracle import KIND as WRONG_GRADIENT
 from oracles.measure.input_variations import Variation
 from oracles.semantics.replay import FLOAT8
 from oracles.structural.postcondition import arguments
@@ -40,17 +42,19 @@ from relaxkit.ir.types import dims_of, flat
 from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
-from relaxkit.passes.contracts import CONTRACTS, the_pass
+from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
 from relaxkit.runtime.run import session
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
-_OTHERWISE = frozenset({"not-done", "wrong-value"})
+_OTHERWISE = frozenset({"not-done", "wrong-value", WRONG_GRADIENT})
 _ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
 _CAST = "relax.astype"
 _IN_PLACE = "relax.call_tir_inplace"
 _NO_DTYPE = ("None", "", "void")
+_GRADIENT = re.compile(r".*/_op_gradient\.py:(\w+)_grad")
+"""A frame in the function that makes the adjoints of an operator's operands."""
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
@@ -88,6 +92,8 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             str(Culprit.REDUCTIONS),
             "a reduction is initialized in its loop, which never runs over a dim of 0",
         )
+    elif evidence.kind == NOT_AS_DOCUMENTED:
+        found = Blame(f"{Culprit.LOWERING} of {evidence.details.operator}", "a call of it by itself gives another result")
     elif index is None:
         pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
@@ -95,11 +101,12 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     elif evidence.kind in _OTHERWISE and (hooked := _hook(subject, index)) is not None:
         found = hooked
     elif verdict.oracle is not OracleName.NUMERIC:
-        found = _inside(subject, index, elementary, evidence) or _in_hook(subject, index, evidence)
-        found = found or _inference(subject, index, evidence)
-        if found is None and verdict.oracle is OracleName.CRASH:
-            of_others = symptom_of_verdict(verdict).place != "" and verdict.culprit != the_pass(Trait.LEGALIZES)
-            found = (of_others and of_operators(subject.input_of(index), evidence)) or _hook(subject, index)
+        crash = verdict.oracle is OracleName.CRASH
+        found = (_spoiler(subject, index) if crash else None) or _inside(subject, index, elementary, evidence)
+        found = found or _in_hook(subject, index, evidence) or _inference(subject, index, evidence)
+        if found is None and crash:
+            placed = symptom_of_verdict(verdict).place != ""
+            found = (placed and of_operators(subject.input_of(index), evidence)) or _hook(subject, index)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -307,9 +314,27 @@ def _hook(subject: Subject, index: int) -> Blame | None:
     return None
 
 
+def _spoiler(subject: Subject, index: int) -> Blame | None:
+    """Blame the innermost pass that makes an ill-formed module of a well-formed one, before another pass raises."""
+    given, found = subject.input_of(index), list[str]()
+
+    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
+        if not found and _unsound(output):
+            found.append(running[-1])
+
+    if _unsound(given):
+        return None
+    with tvm.transform.PassContext(instruments=[PassTrace(observe)]):
+        apply(subject.built(index), given)
+    return Blame(found[0], "it makes an ill-formed module, on which a later pass raises") if found else None
+
+
 def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that raises by itself."""
     called = [each for each in expressions_in(subject.input_of(index)) if operator_of(each)]
+    raising = {found[1] for frame in evidence.frames if (found := _GRADIENT.fullmatch(frame))}
+    if name := next((name for name in map(operator_of, called) if name.rpartition(".")[2] in raising), ""):
+        return Blame(f"{name} (its FPrimalGradient)", "Gradient calls that, and it raises")
     for call, (attribute, given) in itertools.product(called, HOOKS.items()):
         try:
             if operator_has(operator_of(call), attribute):

@@ -33,6 +33,8 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
 from oracles.measure.comparison import is_floating
+from oracles.metamorphic.locality import reach_of
+from oracles.metamorphic.locality_variation import draw
 from relaxkit.interpreter.operands import limits
 from relaxkit.ir.edits import functions_of, graph_of, with_functions
 from relaxkit.ir.retype import Invalid, dtype_of
@@ -129,7 +131,7 @@ def rare(case: Case) -> frozenset[Rarity]:
         Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
         Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
         Rarity.HINTS: _HINT in called and not any_has(map(contract_for, case.passes), Trait.PLACES),
-        Rarity.CLOSURES: not _CLOSURES.isdisjoint(called),
+        Rarity.CLOSURES: not _CLOSURES.isdisjoint(called) or _takes_functions(sketch),
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
         Rarity.RECURSION: Feature.RECURSION in features,
         Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values()),
@@ -138,6 +140,20 @@ def rare(case: Case) -> frozenset[Rarity]:
         Rarity.ORDER: len(case.passes) > 1 and not in_shipped_order([ref.name for ref in case.passes]),
     }
     return frozenset(rarity for rarity, shown in signs.items() if shown)
+
+
+def takes_a_name(case: Case) -> bool:
+    """Say, in a worker, whether locality gives a function a name that the pass gives to one of its own."""
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    variation, plain = draw(subject, reach_of(subject)), subject.output.module
+    if variation is None or plain is None:
+        return False
+    return not (functions_of(variation.module).keys() - functions_of(subject.module)).isdisjoint(functions_of(plain))
+
+
+def _takes_functions(sketch: Sketch) -> bool:
+    params = [param for func in sketch.relax_functions().values() for param in func.params]
+    return any(isinstance(part, relax.FuncType) for param in params for part in parts_of_type(param.ty))
 
 
 def _called_public(sketch: Sketch) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.worker.child import Elsewhere
+from fuzzer.worker.death import Death, Died
 from relaxkit.passes.contract import Harm, OracleName
 from relaxkit.passes.shipped import in_default_pipeline
 
@@ -39,6 +40,8 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     ordinary = functools.partial(judge.ask, _asked("ordinary"), case, verdict, judge.oracles)
     # Not needed where the process died once more, either; what has no counterpart minimization has tried to do without.
     rare = [each for each in Rarity if each in present and ordinary(each) is False]
+    if verdict.oracle is OracleName.LOCALITY and judge.ask(_asked("takes_a_name"), case) is True:
+        rare.append(Rarity.NAMES)
     evidence = verdict.shown
     special = of_the_inputs(verdict) if of_the_inputs(first[1]) else []
     if special and ordinary(None) is not True:
@@ -48,6 +51,8 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)
     wrong = judge.ask(_asked("wrong"), case, verdict.culprit) if loud else ""
+    if isinstance(wrong, Died) and wrong.death is Death.SIGNAL:
+        wrong = f"the program dies when it is run ({wrong.kind})"
     if isinstance(wrong, str) and wrong:
         verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
         at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, wrong))))

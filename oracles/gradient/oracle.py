@@ -154,13 +154,12 @@ def _generator(seed: int, name: str) -> np.random.Generator:
 def _evidence(wrong: WrongGradient, gradient: Gradient, operator: str) -> Evidence:
     what = ": ".join(filter(None, (wrong.what, operator)))
     place = f" for parameter {wrong.path[0]}{wrong.where}" if wrong.path else ""
-    return _wrong(what, gradient, wrong.expected, wrong.observed, operator, place)
+    return _wrong(what, gradient, wrong.expected, wrong.observed, operator, place, "[]" if wrong.where else "")
 
 
 def _wrong(
-    what: str, gradient: Gradient, expected: str, observed: str, operator: str = "", place: str = ""
+    what: str, gradient: Gradient, expected: str, observed: str, operator: str = "", place: str = "", path: str = ""
 ) -> Evidence:
-    details = Details(
-        stage=Phase.RUN, entry=gradient.adjoint, operator=operator, numbers=("", expected, observed, observed)
-    )
+    numbers = (path, expected, observed, observed)
+    details = Details(stage=Phase.RUN, entry=gradient.adjoint, operator=operator, numbers=numbers)
     return Evidence(KIND, what, (), f"{gradient.adjoint} returns {expected}{place}", observed, details)

@@ -169,8 +169,8 @@ def wrong_gradient(
 def _check_leaf(
     loss: Loss, arguments: Sequence[Any], leaf: Leaf, gradient: Any, noise: float, random: np.random.Generator
 ) -> tuple[WrongGradient | None, bool]:
-    """Find what is wrong with one tensor's gradient, and whether a probe decided anything."""
-    sure = False
+    """Find what is wrong with a tensor's gradient, along one element if that shows it, and whether a probe decided."""
+    found, sure = None, False
     for dense, direction in _directions(leaf.array.shape, random):
         if not dense and sure:
             break
@@ -188,8 +188,11 @@ def _check_leaf(
             observed = float(np.sum(np.where(direction != 0, gradient, 0.0) * direction))
             what = "gradient is not finite" if not np.isfinite(observed) else "gradient differs from differences"
             where = "a direction" if dense else f"element {np.argwhere(direction)[0].tolist()}"
-            return WrongGradient(what, leaf.path, f"{slope.value:.6g}", f"{observed:.6g}", f" along {where}"), True
-    return None, sure
+            wrong = WrongGradient(what, leaf.path, f"{slope.value:.6g}", f"{observed:.6g}", f" along {where}")
+            if not dense:
+                return wrong, True
+            found = found or wrong
+    return found, sure or found is not None
 
 
 def _judged(slope: Slope | None, gradient: Any, direction: np.ndarray[Any, Any]) -> bool | None:

@@ -161,7 +161,38 @@ def test_the_conversion_of_float8_is_blamed_for_a_bare_cast_alone(worker: Isolat
     found = of_corpus(worker, "legalize-astype-float8-zero")
     assert found.blame == "float8 conversion of TIR"
     other = of_corpus(worker, "legalize-dequantize-float8")
-    assert other.blame == "LegalizeOps", "it needs float8, and makes integers of it"
+    assert other.blame == "lowering of relax.dequantize", "it needs float8, and makes integers of it"
+
+
+@pytest.mark.parametrize(
+    ("slug", "blame"),
+    [
+        ("legalize-not-equal-nan", "lowering of relax.not_equal"),
+        ("gradient-where-broadcast", "relax.where (its FPrimalGradient)"),
+        ("gradient-concat-symbolic", "relax.concat (its FPrimalGradient)"),
+        ("gradient-call", "Gradient"),
+    ],
+)
+def test_what_is_wrong_of_an_operator_alone_is_the_fault_of_its_function(
+    worker: IsolatedWorker, slug: str, blame: str
+) -> None:
+    assert of_corpus(worker, slug).blame == blame
+
+
+@I.ir_module
+class Sized:
+    @R.function
+    def main(x: R.Shape(["n", "m"]), x1: R.Shape([1, "n", 1])) -> R.Tensor(("m",), "float32"):
+        n, m = T.int64(), T.int64()
+        first = R.shape_to_tensor(x1)  # noqa: F841  # what nothing reads is removed
+        full = R.full(x, R.const(1.0, "float32"), dtype="float32")
+        cast = R.match_cast(full, R.Tensor((n, m), "float32"))  # noqa: F841  # as above
+        return R.full(R.shape([m]), R.const(1.0, "float32"), dtype="float32")
+
+
+def test_the_pass_that_makes_an_ill_formed_module_is_blamed_for_what_a_later_one_raises(worker: IsolatedWorker) -> None:
+    case = Case(str(tvm.ir.save_json(Sized)), (PassRef("build:default", 'relax.get_pipeline("default")'),), 0)
+    assert weighed(worker, case, OracleName.CRASH).blame == "KillAfterLastUse"
 
 
 def test_a_pass_of_tir_is_blamed_for_writing_into_its_input(worker: IsolatedWorker) -> None:
@@ -419,7 +450,7 @@ MATCHED = (
         (Reshaped, MATCHED, OracleName.NUMERIC, "lowering of relax.reshape"),
         (Joined, 'relax.transform.Gradient("main")', OracleName.NUMERIC, "lowering of relax.split"),
         (Normalized, "relax.transform.FoldConstant()", OracleName.CRASH, "lowering of relax.nn.instance_norm"),
-        (Normalized, "relax.transform.LegalizeOps()", OracleName.CRASH, "LegalizeOps"),
+        (Normalized, "relax.transform.LegalizeOps()", OracleName.CRASH, "lowering of relax.nn.instance_norm"),
         (Halved, "relax.transform.ToMixedPrecision()", OracleName.NUMERIC, "LLVM code generator"),
         (Branched, "relax.transform.RemoveRedundantReshape()", OracleName.NUMERIC, "relax.dpl.rewrite_call"),
         (Cast, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC, "LegalizeOps"),

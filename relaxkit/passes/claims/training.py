@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
-from relaxkit.ir.types import types_in
+from relaxkit.ir.types import static_dims, types_in
 from relaxkit.ir.walk import operator_calls, operator_has, operator_of, places
 from relaxkit.passes.claims.common import untouched
 from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
@@ -18,7 +18,7 @@ _SUFFIX = "_adjoint"
 
 
 def derived_otherwise(call: Any) -> str:
-    """Name the function by which an operator is differentiated, where it forgets an operand.
+    """Name the function by which an operator is differentiated, where it forgets an operand or the operand's shape.
 
     src/relax/transform/gradient.cc calls it, and takes a gradient for each operand.
     """
@@ -28,9 +28,11 @@ def derived_otherwise(call: Any) -> str:
         return ""
     builder, result = relax.BlockBuilder(), relax.Var("result", call.ty)
     builder._begin_binding_block()
-    given = derive(result, call, result, builder)
+    given = [builder.normalize(each) for each in derive(result, call, result, builder)]
     builder._end_block()
-    return attribute if len(given) != len(call.args) else ""
+    shapes = [(static_dims(each.ty), static_dims(operand.ty)) for each, operand in zip(given, call.args, strict=False)]
+    other = len(given) != len(call.args) or any(None not in pair and pair[0] != pair[1] for pair in shapes)
+    return attribute if other else ""
 
 
 @claimed(
