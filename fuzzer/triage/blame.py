@@ -93,7 +93,9 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             "a reduction is initialized in its loop, which never runs over a dim of 0",
         )
     elif evidence.kind == NOT_AS_DOCUMENTED:
-        found = Blame(f"{Culprit.LOWERING} of {evidence.details.operator}", "a call of it by itself gives another result")
+        found = Blame(
+            f"{Culprit.LOWERING} of {evidence.details.operator}", "a call of it by itself gives another result"
+        )
     elif index is None:
         pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
