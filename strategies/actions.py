@@ -25,7 +25,6 @@ from strategies.constructs import (
     unused,
 )
 from strategies.constructs import weights as weight_steps
-from strategies.idioms import distributed
 from strategies.kernels import choose as kernels
 from strategies.kernels import drawn as drawn_kernels
 from strategies.kernels import in_place
@@ -162,7 +161,6 @@ ACTIONS: tuple[Action, ...] = (
     Action(8, impure.draw_packed_call, Feature.PACKED_CALLS),
     Action(16, weight_steps.draw_weight_work, Feature.WEIGHTS, StepPlace.TOP_LEVEL),
     Action(12, non_executable, Feature.NON_EXECUTABLE),
-    Action(12, distributed.draw, Feature.DISTRIBUTED),
 )
 
 
@@ -225,7 +223,7 @@ def step_without_if(scope: Scope) -> None:
         step(scope)
 
 
-_SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS, Feature.DISTRIBUTED)
+_SHOWN_BY_PLAN = (None, Feature.MULTIPLE_FUNCTIONS, Feature.WEIGHTS)
 
 ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     **{action.feature: action.run for action in reversed(ACTIONS) if action.feature not in _SHOWN_BY_PLAN},

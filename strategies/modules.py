@@ -29,7 +29,7 @@ from strategies.operators import OPERATORS, OperatorRow
 from strategies.operators.drawing import typical
 from strategies.pass_arguments.table import aimed_weights
 from strategies.scope.choices import Choices, Draw, composite
-from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, Feature, closure, draw_swarm, without
+from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, UNASKED, Feature, closure, draw_swarm, without
 from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
@@ -288,6 +288,7 @@ def described_modules(
     """
     __tracebackhide__ = True
     wanted, unwanted = frozenset(demand), frozenset(forbid) | INEXPRESSIBLE
+    unwanted |= UNASKED - wanted
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
     elif executable is False:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import tvm
 
     from strategies.detect.profile import Profile
+    from strategies.scope.features import Feature
 
 SUBJECTS_PER_MODULE = 10
 """A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
@@ -94,21 +95,35 @@ def _pipeable(names: Sequence[str]) -> bool:
 
 def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
+    from strategies.scope.features import UNASKED
+
     source = randomness(config.seed, shard, number, "module")
+    unasked = randomness(config.seed, shard, number, "unasked").random() < _unasked_share(config.passes)
     for discarded in range(MOST_DRAWS):
-        drawn = _draw_module(source.randbytes(DRAW_BYTES), config)
+        drawn = _draw_module(source.randbytes(DRAW_BYTES), config, UNASKED if unasked else frozenset())
         if drawn is not None:
             return Subjects(drawn, _rows(config, (shard, number), drawn), discarded)
     return None
 
 
-def _draw_module(data: bytes, config: Config) -> DrawnModule | None:
+@functools.cache
+def _unasked_share(names: tuple[str, ...]) -> float:
+    """Return the share of modules with features that do not come unasked: that of the passes which look for these."""
+    from strategies.idioms.planting import for_passes
+    from strategies.scope.features import UNASKED
+
+    idioms = for_passes()
+    looking = [name for name in names if any(not UNASKED.isdisjoint(each.needs) for each in idioms.get(name, ()))]
+    return min(0.5, len(looking) / max(len(names), 1))
+
+
+def _draw_module(data: bytes, config: Config, demand: frozenset[Feature]) -> DrawnModule | None:
     from strategies import features_of
     from strategies.detect.profile import profile_of
     from strategies.scope.from_bytes import draw_from_bytes
 
     described = draw_from_bytes(
-        _modules(config.seeds, config.seeds_digest, config.operators, config.plants, active().modules), data
+        _modules(config.seeds, config.seeds_digest, config.operators, config.plants, active().modules, demand), data
     )
     if described is None:
         return None
@@ -125,6 +140,7 @@ def _modules(
     operators: tuple[tuple[str, int], ...],
     plants: tuple[str, ...],
     brought: tuple[Callable[[], Any], ...],
+    demand: frozenset[Feature],
 ) -> Any:
     """Our modules, half of them from the strategies of plugins where there are some; a module of theirs that TVM
     objects to is discarded."""
@@ -135,7 +151,8 @@ def _modules(
     from strategies.seeded import seeded_modules
     from strategies.seeds.collection import SeedRef
 
-    aim: dict[str, Any] = {"operators": dict(operators), "plant": [fragment_at(target) for target in plants]}
+    fragments = [fragment_at(target) for target in plants]
+    aim: dict[str, Any] = {"operators": dict(operators), "plant": fragments, "demand": demand}
     ours = seeded_modules(SeedRef(seeds, digest), **aim) if seeds else described_modules(**aim)
     if not brought:
         return ours

@@ -272,7 +272,7 @@ def spread_function(scope: Scope) -> Value:
     return scope.tensor()
 
 
-@TABLE.idiom("IPCAllReduceRewrite", needs=(Feature.NON_EXECUTABLE,))
+@TABLE.idiom("IPCAllReduceRewrite", needs=(Feature.DISTRIBUTED,))
 def all_reduced(scope: Scope, kind: str = "sum") -> Value:
     """Plant the sum of what a kernel gives on each device."""
     value = relu(scope, floats(scope))

@@ -128,7 +128,8 @@ def aimed(
     barred = frozenset(forbidden) | (NEVER_EXECUTABLE if executable else frozenset())
     table = for_passes()
     passes = sorted(table, key=lambda name: (name != SIMPLEST, name))
-    names = [name for name in passes for _ in range(weights[name])]
+    possible = [name for name in passes if any(barred.isdisjoint(idiom.needs) for idiom in table[name])]
+    names = [name for name in possible for _ in range(weights[name])]
     chosen = []
     for _ in range(count):
         choices.renew()

@@ -97,7 +97,7 @@ class Feature(str, enum.Enum):
     SEVERAL_VDEVICES = "several-vdevices", 36, "device-hints"
     VAGUE_TYPES = "vague-types", 48, "match-cast", "unknown-shapes"
     VAGUE_OPERANDS = "vague-operands", 16, "match-cast", "unknown-shapes"
-    DISTRIBUTED = "distributed", 3, "kernels", "multiple-functions"
+    DISTRIBUTED = "distributed", 0, "kernels", "multiple-functions"
 
     def __str__(self) -> str:
         return str.__str__(self)
@@ -105,6 +105,9 @@ class Feature(str, enum.Enum):
 
 REQUIRES = {feature: tuple(map(Feature, feature.needs)) for feature in Feature if feature.needs}
 """A feature on the left cannot occur without those on the right."""
+
+UNASKED = frozenset(feature for feature in Feature if not feature.odds)
+"""Features that no module has unless they are demanded."""
 
 NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature.VAGUE_OPERANDS, Feature.DISTRIBUTED})
 """Features that keep a module from being built by the reference pipeline."""
@@ -133,7 +136,7 @@ PLANTED: dict[Feature, int] = {
 }
 """Chance, in 64ths, that the last function is planned to have a feature that is on; others come by themselves."""
 
-_FEATURES = tuple(Feature)
+_FEATURES = tuple(feature for feature in Feature if feature not in UNASKED)
 
 
 def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feature] = ()) -> frozenset[Feature]:

@@ -1,6 +1,6 @@
 """What coverage tells and what it takes: blocks reached by directory, and processor time a case with and without it.
 
-    python benchmarks/coverage.py [--shards N] [--seed SEED] [--fresh]
+    python benchmarks/compiler_coverage.py [--shards N] [--seed SEED] [--fresh]
 
 Judges the same shards of 64 cases in two processes, one of which watches TVM's compiler, in turns, after a third one
 has filled the cache of kernels with what they need.  Prints both times of each shard and whether their verdicts are
