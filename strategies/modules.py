@@ -185,7 +185,9 @@ def _modules(
     features = without(features | needed, cleared)
     features = _apart(draw, features, closure(demand | needed), strict=executable is True)
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
-    frame = ModuleFrame(relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid)
+    frame = ModuleFrame(
+        relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid - UNASKED
+    )
     top = Scope(draw, frame, FunctionFrame())
     frame.function_room = max_functions - 1
     frame.rows, frame.unrunnable = _rows(top)

@@ -17,7 +17,7 @@ UNUSABLE = [
     ("coordinator --shards 0", COUNT),
     ("coordinator --seed -1", "no whole number from 0 on"),
     ("coordinator --shards many", COUNT),
-    ("coverage --shards 0", COUNT),
+    ("compiler_coverage --shards 0", COUNT),
     ("faults --totals FILE", "is no JSON"),
     ("faults --totals LISTS", "something else than objects with turn"),
     ("faults --totals nowhere/file", "is in no directory"),

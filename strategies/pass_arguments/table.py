@@ -130,7 +130,7 @@ ROWS: tuple[PassRow, ...] = (
         finds=calls_any("exp", "tanh", "erf", "nn.softmax"),
         raises=_function_calls,
     ),
-    PassRow("FoldBatchnormToConv2D", weight=140, aimed_weight=5, finds=calls_all(nn__conv2d=1, nn__batch_norm=1)),
+    PassRow("FoldBatchnormToConv2D", weight=74, aimed_weight=5, finds=calls_all(nn__conv2d=1, nn__batch_norm=1)),
     PassRow("FoldConstant", weight=21, aimed_weight=2, finds=lambda facts: facts.constants),
     PassRow("FoldVDeviceScopeChange", weight=35, finds=lambda facts: facts.vdevices > 0),
     PassRow("FuseOps", bounded_fusion, weight=83),
@@ -170,7 +170,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("LowerAllocTensor", weight=103),
     PassRow("LowerDistIR", weight=90, aimed_weight=4, finds=_spread),
     PassRow("LowerGPUIPCAllocStorage", weight=9),
-    PassRow("LowerGlobalViewToLocalView", weight=90, aimed_weight=4, finds=_spread),
+    PassRow("LowerGlobalViewToLocalView", weight=180, aimed_weight=4, finds=_spread),
     PassRow("LowerRuntimeBuiltin", weight=112),
     PassRow(
         "MergeCompositeFunctions",
