@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +29,9 @@ _PROBE_SECONDS = 120.0
 _VENV_SECONDS = 300.0
 _PIP_SECONDS = 1800.0
 _PROBE = """
-import json, sys
+import sys
 sys.path[:] = filter(None, sys.path)  # not from the directory that it happens to run in
-import tvm, tvm_ffi
+import json, tvm, tvm_ffi
 print("\\n" + json.dumps([tvm.__version__, tvm_ffi.__version__]))
 """
 # What would lead an interpreter to other packages than its own.
@@ -145,7 +146,7 @@ def _made(place: Path, release: Release, wanted: tuple[str, ...], say: Say) -> B
     if place.exists():
         (place / MARK).unlink(missing_ok=True)  # first: others look for it without the lock
         shutil.rmtree(place)
-    problem = _done([sys.executable, "-m", "venv", str(place)], _VENV_SECONDS)
+    problem = _done([sys.executable, "-m", "venv", str(place.absolute())], _VENV_SECONDS)
     if not problem:
         pip = [str(_python(place)), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"]
         problem = _done([*pip, *wanted], _PIP_SECONDS)
@@ -209,11 +210,17 @@ def _done(command: list[str], seconds: float) -> str:
 def _ran(
     command: list[str], name: str, seconds: float, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str] | str:
-    """Run a command to its end, or return one line on why it did not come to one."""
+    """Run a command to its end, or return one line on why it did not come to one.
+
+    It runs in an empty directory: an interpreter imports what lies in its working directory, which may be somebody's.
+    """
+    program = str(Path(shutil.which(command[0]) or command[0]).absolute())
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, env=environment, check=False
-        )
+        with tempfile.TemporaryDirectory() as empty:
+            return subprocess.run(
+                [program, *command[1:]], capture_output=True, text=True, errors="replace", timeout=seconds,
+                env=environment, check=False, cwd=empty,
+            )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"{name} took more than {seconds:g} s"
     except OSError as error:

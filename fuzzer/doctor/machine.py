@@ -109,7 +109,9 @@ def cxx() -> HealthCheck:
             source, library = Path(folder) / "probe.cc", Path(folder) / "probe.so"
             source.write_text(_PROBE, encoding="ascii")
             command = [path, "-shared", "-fPIC", "-o", str(library), str(source)]
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_LIMIT)
+            done = subprocess.run(  # in the folder: the linker takes libraries from where it runs
+                command, capture_output=True, text=True, errors="replace", timeout=_LIMIT, cwd=folder
+            )
             if done.returncode == 0 and ctypes.CDLL(str(library)).answer() == _ANSWER:
                 return ok(name, f"{path} built a library, which was loaded")
             reason = first_line(done.stderr, "its output does not work")

@@ -75,7 +75,8 @@ def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> 
     rows = [(name, many, said) for (name, said), many in counts.most_common() if said.startswith(NOTE)]
     rest = [f"and {counted(len(rows) - _MOST_NOTES, 'more note')}"] if len(rows) > _MOST_NOTES else []
     told = [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
-    return told + [f"{Path(place).name}: {_never_ran(statements)}" for place, statements in lines.items()]
+    places = itertools.islice(lines.items(), _MOST_NOTES)
+    return told + [f"{Path(place).name}: {_never_ran(statements)}" for place, statements in places]
 
 
 def _never_ran(statements: Mapping[int, bool]) -> str:

@@ -111,7 +111,7 @@ class Breakpoints:
 def _machine_code() -> Any:
     """Return the library of breakpoints, compiled on first use; raises ``CoverageError``."""
     source = resources.files("relaxkit.coverage").joinpath("breakpoints.c").read_bytes()
-    key = f"breakpoints_{hashlib.sha256(source).hexdigest()[:16]}"
+    key = f"breakpoints2_{hashlib.sha256(source).hexdigest()[:16]}"
     code = _cached(key)
     if code is None:
         _keep(key, code := _compiled(source))
@@ -134,7 +134,8 @@ def _compiled(source: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "breakpoints.so"
         command = [compiler, *_FLAGS, "-x", "c", "-", "-o", str(place)]
-        done = subprocess.run(command, input=source, capture_output=True, check=False)
+        # Elsewhere the linker would take a `libgcc_s.so.1` that lies in the working directory.
+        done = subprocess.run(command, input=source, capture_output=True, check=False, cwd=folder)
         if done.returncode:
             raise CoverageError(f"`cc` cannot compile the breakpoints: {done.stderr.decode(errors='replace')[:200]}")
         return place.read_bytes()

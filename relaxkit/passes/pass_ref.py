@@ -202,7 +202,7 @@ def load_named(target: str) -> Any:
         PassReferenceError: It cannot be had.
     """
     where, name, _ = split_target(target)
-    if os.getcwd() not in sys.path:
+    if not where.endswith(".py") and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # as for `python -m`
     try:
         module = import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)

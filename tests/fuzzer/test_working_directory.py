@@ -1,0 +1,57 @@
+"""What lies in the working directory, which may be somebody's campaign, is neither imported nor linked."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzzer.bisect import environments
+from fuzzer.doctor.machine import Health, cxx
+from relaxkit.coverage import breakpoints
+
+CANARY = "import os\nos.close(os.open({!r}, os.O_CREAT))\nraise SystemExit(0)\n"
+
+
+@pytest.fixture(autouse=True)
+def canary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "canary"
+    for name in ("json.py", "venv.py", "pip.py", "helper.py"):
+        (tmp_path / name).write_text(CANARY.format(str(place)))
+    (tmp_path / "libgcc_s.so.1").write_text("no library")
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+def test_versions_are_asked_without_what_lies_there(canary: Path) -> None:
+    assert isinstance(environments._probe(Path(sys.executable), environments._undisturbed()), tuple)
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize("module", ["venv", "pip"])
+def test_environments_are_made_without_what_lies_there(canary: Path, module: str) -> None:
+    done = environments._ran([sys.executable, "-m", module, "--help"], module, 60.0, environments._undisturbed())
+    assert isinstance(done, subprocess.CompletedProcess)
+    assert not canary.exists()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_linker_takes_nothing_that_lies_there() -> None:
+    assert breakpoints._compiled(b"int answer(void) { return 42; }")
+    assert shutil.which("c++") is None or cxx().health is Health.OK
+
+
+def test_a_pass_in_a_file_imports_from_beside_it(canary: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    beside = tmp_path_factory.mktemp("beside")
+    (beside / "helper.py").write_text("VALUE = 7\n")
+    (beside / "own_pass.py").write_text("from helper import VALUE\n")
+    code = "import sys; sys.path[:] = filter(None, sys.path)\n"
+    code += "from relaxkit.passes.pass_ref import load_named; print(load_named(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"{beside}/own_pass.py:VALUE"], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "7\n", done.stderr
+    assert not canary.exists()
