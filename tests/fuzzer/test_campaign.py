@@ -145,8 +145,9 @@ def test_a_campaign_is_not_resumed_with_another_pass_under_the_same_name(tmp_pat
 def judged(out: Path) -> int:
     """Cases that are in the store; each is counted once, by each oracle."""
     with Store.open(out) as store:
+        before = store.info().examples
         count = sum(tally.count for tally in store.tallies() if tally.oracle == "mutation")
-        assert store.info().examples == count
+        assert before <= count <= store.info().examples, "the campaign may record something between two looks"
     return count
 
 
