@@ -29,7 +29,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "match",
         help="show which findings of a campaign are known cases",
         description="Compare a campaign's findings with the cases in the corpus: the oracle and pass must be the same, "
-        "and the pattern must match the message. `(perhaps)`: the case has no pattern, so only oracle and pass match.",
+        "and the case's message pattern must match the finding's message. `(perhaps)` means that the case has no "
+        "pattern, so only the oracle and the pass were compared.",
     )
     matching.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
     matching.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
@@ -216,5 +217,5 @@ VERB = Verb(
     example="relaxfuzz corpus check merge-composite-if",
     add_arguments=_add_arguments,
     run=_run,
-    code=RUNS_CODE,
+    code=f"`corpus add` {RUNS_CODE[0].lower()}{RUNS_CODE[1:]}",
 )

@@ -41,15 +41,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--markdown", metavar="FILE", help="write Markdown; - means standard output")
     parser.add_argument(
-        "--html",
-        metavar="PATH",
+        "--html", metavar="PATH",
         help="write the HTML report: a directory with an index.html, or a single file if the name ends in .html; "
         "- means standard output",
-    )
+    )  # fmt: skip
     for name, text in _FILES.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=text)
     parser.add_argument("--annotations", action="store_true", help="print annotations for GitHub Actions (::error ...)")
-    parser.add_argument("--policy", type=Path, metavar="FILE", help="add this policy's verdict and known findings")
+    parser.add_argument(
+        "--policy", type=Path, metavar="FILE",
+        help="add the gate's verdict under this policy, and use the policy's list of known findings",
+    )  # fmt: skip
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
     add_filters(parser, " for the terminal and Markdown")

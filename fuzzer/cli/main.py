@@ -100,9 +100,9 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
     lines += [
         "",
         "-q prints only results; -v shows the traceback of an internal error.",
-        "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done, 1 gate failed or a check failed, 2 bad",
-        "input or a file that cannot be read or written, 3 not enough evidence for the gate, 70 internal error,",
-        "130 interrupted.",
+        "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done; 1 a gate or check failed, or a comparison",
+        "found a difference; 2 bad input, or a file that cannot be read or written; 3 undecided or not enough",
+        "evidence; 70 internal error; 130 interrupted.",
     ]
     return "\n".join(lines)
 

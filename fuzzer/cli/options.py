@@ -29,21 +29,19 @@ def add_campaign(parser: argparse.ArgumentParser, more: str = "") -> None:
 def add_trust(parser: argparse.ArgumentParser) -> None:
     """Add the option of the verbs that run what a campaign holds, as ``trust``."""
     parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="run the scripts, passes and plugins from a campaign even if it was made or changed elsewhere",
-    )
+        "--trust", action="store_true",
+        help="run the scripts, passes and plugins from a campaign even if the campaign was created or modified on "
+        "another machine, by another user or with another program",
+    )  # fmt: skip
 
 
 def add_triage(parser: argparse.ArgumentParser) -> None:
     """Add the file of decisions on families, as ``triage``: ``None`` for that of the working directory."""
     parser.add_argument(
-        "--triage",
-        type=Path,
-        metavar="FILE",
-        help="decisions about families, groups of findings that seem to have the same cause (default: findings.toml, "
-        "if it exists; `relaxfuzz triage` writes it)",
-    )
+        "--triage", type=Path, metavar="FILE",
+        help="a file of decisions about families (groups of findings that seem to have the same cause), written by "
+        "`relaxfuzz triage` (default: findings.toml, if it exists)",
+    )  # fmt: skip
 
 
 class _Console(logging.Handler):

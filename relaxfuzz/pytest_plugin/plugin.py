@@ -104,8 +104,8 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     yield (
         f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
         f"pass, {total['operators']} operators covered; "
-        f"proved for all inputs on {total['proved']} of {total['changed']}; "
-        f"checks: {total['pass']} passed, {total['skip']} skipped, "
+        f"results proved equal for all inputs: {total['proved']} of {total['changed']}; "
+        f"verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
         + f"{total['fail']} failed"
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")

@@ -31,8 +31,9 @@ class _Target:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory")
     parser.add_argument(
-        "finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it (default: all with scripts)"
-    )
+        "finding", nargs="?", metavar="ID",
+        help="id of the finding, or a prefix of it (default: every finding that has a script)",
+    )  # fmt: skip
     parser.add_argument("--script", type=Path, metavar="FILE", help="a repro script to run instead of a finding's")
     parser.add_argument(
         "--versions",
@@ -41,19 +42,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         f"'{_NO_RELEASE}': only those given by --python)",
     )
     parser.add_argument(
-        "--python",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="PATH",
+        "--python", type=Path, action="append", default=[], metavar="PATH",
         help="the Python interpreter of your own build of TVM, to run the script against it as well; repeatable",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--cache",
-        type=Path,
-        metavar="DIR",
+        "--cache", type=Path, metavar="DIR",
         help="where virtual environments are kept (default: relaxfuzz-releases in the user's cache directory)",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--runs",
         default="1",

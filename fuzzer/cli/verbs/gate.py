@@ -24,8 +24,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--history", type=Path, nargs="+", default=(), metavar="PATH",
-        help="earlier campaigns (directories or baselines), used to detect stale entries, whose known findings "
-        "no longer occur",
+        help="earlier campaigns (directories or baselines), used to detect entries for known findings that no "
+        "longer occur (stale entries)",
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument(

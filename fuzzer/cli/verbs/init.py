@@ -77,7 +77,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the repository (default: the current directory)")  # fmt: skip
     parser.add_argument(
         "--pass", action="append", default=[], metavar="FILE.py:FACTORY", dest="own",
-        help="your own pass to test; repeatable (default: all of TVM's passes)",
+        help="your own pass to test; repeatable (without --pass and --passes: all of TVM's passes that have a "
+        "contract)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
     parser.add_argument("--requirement", default="", metavar="REQ",

@@ -24,8 +24,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
     module = parser.add_argument_group("instead of a finding")
     module.add_argument(
-        "--module", type=Path, metavar="FILE", help="a module, as TVMScript, Python or JSON, or a case from --save"
-    )
+        "--module", type=Path, metavar="FILE",
+        help="a module, as TVMScript, Python or JSON, or a file written by --save",
+    )  # fmt: skip
     module.add_argument(
         "--pass",
         dest="passes",
@@ -54,7 +55,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workers", metavar="N", help="number of worker processes; does not affect the result (default: one per core)"
     )
     output = parser.add_argument_group("output")
-    output.add_argument("--save", type=Path, metavar="FILE", help="write each smaller case to FILE immediately")
+    output.add_argument(
+        "--save", type=Path, metavar="FILE",
+        help="write the smallest case found so far to FILE whenever a smaller one is found",
+    )  # fmt: skip
     output.add_argument("--resume", action="store_true", help="start from the case in --save FILE")
     output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script for the result to FILE")
     output.add_argument(

@@ -25,24 +25,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("finding", metavar="ID", help="id of the finding, or a prefix of it")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the script to FILE instead of printing it")
     parser.add_argument(
-        "--markdown",
-        action="store_true",
+        "--markdown", action="store_true",
         help="print a Markdown bug report that contains the script, in the format of TVM's issues",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--fresh", action="store_true", help="generate the script again instead of using the one stored in the campaign"
     )
     parser.add_argument(
-        "--full",
-        action="store_true",
-        help="use the long form, which works with other releases of TVM and with reducers",
-    )
+        "--full", action="store_true",
+        help="use a longer script, which also works with test-case reducers and with releases of TVM on which the "
+        "default script may not run",
+    )  # fmt: skip
     parser.add_argument(
-        "--check",
-        action="store_true",
+        "--check", action="store_true",
         help="run the script in a fresh process: exit code 1 if the defect is present, 0 if it is gone, 2 if the "
         "environment is unsuitable; the script itself returns the same codes, unless a signal kills it",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: the script or report, and the result of --check"
     )
