@@ -29,7 +29,7 @@ from strategies.operators import OPERATORS, OperatorRow
 from strategies.operators.drawing import typical
 from strategies.pass_arguments.table import aimed_weights
 from strategies.scope.choices import Choices, Draw, composite
-from strategies.scope.features import NEVER_EXECUTABLE, PLANTED, UNASKED, Feature, closure, draw_swarm, without
+from strategies.scope.features import NEVER_EXECUTABLE, ON_DEMAND, PLANTED, Feature, closure, draw_swarm, without
 from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
@@ -186,7 +186,7 @@ def _modules(
     features = _apart(draw, features, closure(demand | needed), strict=executable is True)
     runs = executable if executable is not None else not (features & NEVER_EXECUTABLE)
     frame = ModuleFrame(
-        relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid - UNASKED
+        relax.BlockBuilder(), features, bool(runs), strict=executable is True, forbidden=forbid - ON_DEMAND
     )
     top = Scope(draw, frame, FunctionFrame())
     frame.function_room = max_functions - 1
@@ -290,7 +290,7 @@ def described_modules(
     """
     __tracebackhide__ = True
     wanted, unwanted = frozenset(demand), frozenset(forbid) | INEXPRESSIBLE
-    unwanted |= UNASKED - wanted
+    unwanted |= ON_DEMAND - wanted
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
     elif executable is False:

@@ -95,25 +95,25 @@ def _pipeable(names: Sequence[str]) -> bool:
 
 def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     """Draw one module of a shard and the passes to try it under; ``None`` when too many draws were discarded."""
-    from strategies.scope.features import UNASKED
+    from strategies.scope.features import ON_DEMAND
 
     source = randomness(config.seed, shard, number, "module")
-    unasked = randomness(config.seed, shard, number, "unasked").random() < _unasked_share(config.passes)
+    demands = randomness(config.seed, shard, number, "on demand").random() < _demanded_share(config.passes)
     for discarded in range(MOST_DRAWS):
-        drawn = _draw_module(source.randbytes(DRAW_BYTES), config, UNASKED if unasked else frozenset())
+        drawn = _draw_module(source.randbytes(DRAW_BYTES), config, ON_DEMAND if demands else frozenset())
         if drawn is not None:
             return Subjects(drawn, _rows(config, (shard, number), drawn), discarded)
     return None
 
 
 @functools.cache
-def _unasked_share(names: tuple[str, ...]) -> float:
-    """Return the share of modules with features that do not come unasked: that of the passes which look for these."""
+def _demanded_share(names: tuple[str, ...]) -> float:
+    """Return the share of modules of which features on demand are demanded: that of the passes which look for them."""
     from strategies.idioms.planting import for_passes
-    from strategies.scope.features import UNASKED
+    from strategies.scope.features import ON_DEMAND
 
     idioms = for_passes()
-    looking = [name for name in names if any(not UNASKED.isdisjoint(each.needs) for each in idioms.get(name, ()))]
+    looking = [name for name in names if any(not ON_DEMAND.isdisjoint(each.needs) for each in idioms.get(name, ()))]
     return min(0.5, len(looking) / max(len(names), 1))
 
 

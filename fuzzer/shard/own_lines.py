@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import tokenize
 from collections.abc import Collection
 from pathlib import Path
 
 from coverage import Coverage
+from coverage.parser import PythonParser
 
 from oracles.core import module_facts
 from relaxkit.passes.pass_ref import PassRef, import_file
@@ -16,19 +18,16 @@ from relaxkit.passes.pass_ref import PassRef, import_file
 class OwnLines:
     """Notes which lines of functions run while a pass is built or runs; other code keeps its speed.  One a process.
 
-    A place is a file or a module as the user named it (``PassRef.place``).
+    A place is a file or a module as the user named it (``PassRef.place``).  Files are read once: an edit during the
+    campaign changes nothing of what was loaded.
     """
 
     def __init__(self, refs: Collection[PassRef]) -> None:
-        self._places = {_file_of(ref): ref.place for ref in refs}
-        self._inside = {file: _lines_of_functions(file) for file in self._places}
-        self._coverage = Coverage(data_file=None, config_file=False, include=[*self._places], messages=False)
-        self._measured = -1
+        self._sources = {file: _Source(file, ref.place) for ref in refs if (file := _file_of(ref)).endswith(".py")}
+        self._coverage = Coverage(data_file=None, config_file=False, include=[*self._sources], messages=False)
         self._told: set[tuple[str, int, bool]] = set()
-        with self:
-            for ref in refs:
-                ref.build()
-        module_facts.watched = self
+        if self._sources:  # a library has no lines, and without a file named all would be watched
+            module_facts.watched = self
 
     def __enter__(self) -> None:
         self._coverage.start()
@@ -38,26 +37,32 @@ class OwnLines:
 
     def new(self) -> frozenset[tuple[str, int, bool]]:
         """Return place and line of each statement, and whether it ran, as far as that was not told before."""
-        data = self._coverage.get_data()
-        if (measured := sum(len(data.lines(file) or ()) for file in self._places)) == self._measured:
-            return frozenset()
-        self._measured = measured
-        found = set()
-        for file, place in self._places.items():
-            _, statements, _, missing, _ = self._coverage.analysis2(file)
-            found |= {(place, line, line not in missing) for line in self._inside[file].intersection(statements)}
+        data, found = self._coverage.get_data(), set[tuple[str, int, bool]]()
+        for file, source in self._sources.items():
+            ran = source.parser.translate_lines(data.lines(file) or ())
+            found |= {(source.place, line, line in ran) for line in source.statements}
         fresh = frozenset(found - self._told)
         self._told |= fresh
         return fresh
 
 
+class _Source:
+    """A file of the user's, and the lines where the statements of its functions begin.
+
+    Other statements ran when the file was imported, before anything was noted.
+    """
+
+    def __init__(self, file: str, place: str) -> None:
+        with tokenize.open(file) as text:
+            source = text.read()
+        self.place, self.parser = place, PythonParser(text=source, filename=file)
+        self.parser.parse_source()
+        every = ast.walk(ast.parse(source))
+        functions = [each for each in every if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        bodies = {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or 0) + 1)}
+        self.statements = bodies & self.parser.statements
+
+
 def _file_of(ref: PassRef) -> str:
     module = import_file(Path(ref.place)) if ref.in_file else importlib.import_module(ref.place)
     return str(Path(module.__file__ or "").resolve())
-
-
-def _lines_of_functions(file: str) -> set[int]:
-    """Return the lines of the bodies of all functions: what else is in a file ran before anything was noted."""
-    every = ast.walk(ast.parse(Path(file).read_bytes()))
-    functions = [each for each in every if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    return {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or 0) + 1)}

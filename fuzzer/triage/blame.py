@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -37,7 +36,7 @@ from oracles.semantics.replay import FLOAT8
 from oracles.structural.postcondition import arguments
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
-from relaxkit.ir.operator_facts import HOOKS
+from relaxkit.ir.operator_facts import HOOKS, NAMED_HOOKS
 from relaxkit.ir.types import dims_of, flat
 from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
@@ -53,8 +52,6 @@ _ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
 _CAST = "relax.astype"
 _IN_PLACE = "relax.call_tir_inplace"
 _NO_DTYPE = ("None", "", "void")
-_GRADIENT = re.compile(r".*/_op_gradient\.py:(\w+)_grad")
-"""A frame in the function that makes the adjoints of an operator's operands."""
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
@@ -334,16 +331,16 @@ def _spoiler(subject: Subject, index: int) -> Blame | None:
 def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that raises by itself."""
     called = [each for each in expressions_in(subject.input_of(index)) if operator_of(each)]
-    raising = {found[1] for frame in evidence.frames if (found := _GRADIENT.fullmatch(frame))}
-    if name := next((name for name in map(operator_of, called) if name.rpartition(".")[2] in raising), ""):
-        return Blame(f"{name} (its FPrimalGradient)", "Gradient calls that, and it raises")
+    reason = f"{subject.plan.steps[index].ref.name} calls it, and it raises the same error by itself"
+    for call, (file, (attribute, ending)) in itertools.product(called, NAMED_HOOKS.items()):
+        if f"{file}:{operator_of(call).rpartition('.')[2]}{ending}" in evidence.frames:
+            return Blame(f"{operator_of(call)} (its {attribute})", reason)
     for call, (attribute, given) in itertools.product(called, HOOKS.items()):
         try:
             if operator_has(operator_of(call), attribute):
                 call.op.get_attr(attribute)(call, *given)
         except Exception as error:
             if _same(evidence_of(error), evidence):
-                reason = f"{subject.plan.steps[index].ref.name} calls it, and it raises the same error by itself"
                 return Blame(f"{operator_of(call)} (its {attribute})", reason)
     return None
 

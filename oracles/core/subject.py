@@ -9,6 +9,7 @@ from functools import cached_property
 import tvm
 import tvm_ffi
 
+from oracles.core import module_facts
 from oracles.core.module_facts import ModuleFacts, Result, apply, complaint, equal, load, reloads
 from oracles.core.verdict import Breadcrumb, Details, Evidence, Phase
 from relaxkit.passes.contract import Contract, OracleName
@@ -144,7 +145,8 @@ class Subject:
     def built(self, index: int) -> tvm.ir.transform.Pass:
         """Return the pass of one step of the plan, built once so that its own state is under judgement, too."""
         if index not in self._built:
-            self._built[index] = self.plan.steps[index].ref.build()
+            with module_facts.watched:
+                self._built[index] = self.plan.steps[index].ref.build()
         return self._built[index]
 
     def run(self, module: tvm.IRModule) -> Result:

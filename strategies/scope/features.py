@@ -106,7 +106,7 @@ class Feature(str, enum.Enum):
 REQUIRES = {feature: tuple(map(Feature, feature.needs)) for feature in Feature if feature.needs}
 """A feature on the left cannot occur without those on the right."""
 
-UNASKED = frozenset(feature for feature in Feature if not feature.odds)
+ON_DEMAND = frozenset(feature for feature in Feature if not feature.odds)
 """Features that no module has unless they are demanded."""
 
 NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature.VAGUE_OPERANDS, Feature.DISTRIBUTED})
@@ -136,7 +136,7 @@ PLANTED: dict[Feature, int] = {
 }
 """Chance, in 64ths, that the last function is planned to have a feature that is on; others come by themselves."""
 
-_FEATURES = tuple(feature for feature in Feature if feature not in UNASKED)
+_FEATURES = tuple(feature for feature in Feature if feature not in ON_DEMAND)
 
 
 def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feature] = ()) -> frozenset[Feature]:

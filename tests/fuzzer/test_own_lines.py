@@ -64,6 +64,33 @@ def test_a_shard_tells_which_statements_of_functions_ran(tmp_path: Path, factory
     assert ran == {7: False, 8: False, 9: False, 14: True, 15: False, 16: True, 23: factory == "make"}
 
 
+def test_a_file_that_is_edited_meanwhile_is_told_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "rebuild.py"
+    file.write_bytes(b"# -*- coding: latin-1 -*-\n" + SOURCE.replace("A pass", "Caf\xe9").encode("latin-1"))
+    ref = PassRef("Rebuild", f"{USER_PREFIX}{file}:Rebuild")
+    task = ShardTask(Config(1, (), (ref,), (OracleName.CRASH,), 4, None, 1), 0, limit=4)
+    with IsolatedWorker() as worker:
+        before = worker.call(lines_of, task)
+        file.write_text("edited (")
+        assert worker.call(lines_of, task) == {}, "all was told"
+    assert isinstance(before, dict)
+    assert {line for (place, line), ran in before.items() if ran} == {15, 17}
+
+
+def test_a_module_that_is_no_python_file_has_no_lines_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "binary_pass.py").write_text(f"{SOURCE}\n__file__ = '{tmp_path}/binary_pass.so'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    ref = PassRef("Rebuild", f"{USER_PREFIX}binary_pass:Rebuild")
+    with IsolatedWorker(inherits=True) as worker:
+        assert (
+            worker.call(lines_of, ShardTask(Config(1, (), (ref,), (OracleName.CRASH,), 4, None, 1), 0, limit=4)) == {}
+        )
+
+
 def test_what_ran_in_one_piece_has_run(tmp_path: Path) -> None:
     added = ShardAccumulator(ShardTask(Config(1, (), (), (OracleName.CRASH,), 4, None, 1), 0))
     added.add(ExampleDone(0, (), (), lines=frozenset({("a.py", 1, True), ("a.py", 2, False)})))

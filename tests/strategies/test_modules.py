@@ -6,7 +6,7 @@ from drawing import drawn, plain_modules
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
-from strategies.scope.features import UNASKED
+from strategies.scope.features import ON_DEMAND
 
 
 def relax_functions(module):
@@ -110,7 +110,7 @@ def test_every_feature_occurs_by_itself():
     found = set()
     for module in plain_modules():
         found |= features_of(module)
-    assert found == set(Feature) - UNASKED
+    assert found == set(Feature) - ON_DEMAND
 
 
 def test_one_function_and_few_bindings_are_kept_to():
