@@ -29,8 +29,6 @@ _PROBE_SECONDS = 120.0
 _VENV_SECONDS = 300.0
 _PIP_SECONDS = 1800.0
 _PROBE = """
-import sys
-sys.path[:] = filter(None, sys.path)  # not from the directory that it happens to run in
 import json, tvm, tvm_ffi
 print("\\n" + json.dumps([tvm.__version__, tvm_ffi.__version__]))
 """
@@ -85,7 +83,7 @@ def release_build(release: Release, cache: Path, say: Say) -> Build:
 
     Args:
         release: The release.
-        cache: Directory of the environments.
+        cache: Directory of the environments, an absolute path.
         say: Told in one line what takes long.
 
     Raises:
@@ -108,14 +106,14 @@ def release_build(release: Release, cache: Path, say: Say) -> Build:
 
 def own_build(python: Path) -> Build:
     """Return a build of the user's; raises ``EnvironmentFault`` when the interpreter or its TVM does not work."""
-    if shutil.which(python) is None:
+    if (program := shutil.which(python)) is None:
         raise EnvironmentFault(f"'{python}' is not a working Python interpreter")
-    found = _probe(python, os.environ)
+    # As given: what a virtual environment's interpreter links to knows nothing of the environment.
+    interpreter = Path(os.path.abspath(program))
+    found = _probe(interpreter, os.environ)
     if isinstance(found, str):
         raise EnvironmentFault(f"'{python}' has no working TVM: {found}")
-    # As given: what a virtual environment's interpreter links to knows nothing of the environment.
-    return Build(f"{found[0]} ({python})", found[0], found[1], Path(os.path.abspath(shutil.which(python) or python)),
-                 os.environ)  # fmt: skip
+    return Build(f"{found[0]} ({python})", found[0], found[1], interpreter, os.environ)
 
 
 def in_order(builds: list[Build]) -> list[Build]:
@@ -146,7 +144,7 @@ def _made(place: Path, release: Release, wanted: tuple[str, ...], say: Say) -> B
     if place.exists():
         (place / MARK).unlink(missing_ok=True)  # first: others look for it without the lock
         shutil.rmtree(place)
-    problem = _done([sys.executable, "-m", "venv", str(place.absolute())], _VENV_SECONDS)
+    problem = _done([sys.executable, "-m", "venv", str(place)], _VENV_SECONDS)
     if not problem:
         pip = [str(_python(place)), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"]
         problem = _done([*pip, *wanted], _PIP_SECONDS)
@@ -214,12 +212,11 @@ def _ran(
 
     It runs in an empty directory: an interpreter imports what lies in its working directory, which may be somebody's.
     """
-    program = str(Path(shutil.which(command[0]) or command[0]).absolute())
     try:
         with tempfile.TemporaryDirectory() as empty:
             return subprocess.run(
-                [program, *command[1:]], capture_output=True, text=True, errors="replace", timeout=seconds,
-                env=environment, check=False, cwd=empty,
+                command, capture_output=True, text=True, errors="replace", timeout=seconds, env=environment,
+                check=False, cwd=empty,
             )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"{name} took more than {seconds:g} s"

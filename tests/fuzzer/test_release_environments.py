@@ -129,11 +129,13 @@ def test_a_cache_that_cannot_be_used(tmp_path: Path, fake: FakePython) -> None:
     assert not fake.log
 
 
-def test_a_build_of_the_users(tmp_path: Path, fake: FakePython) -> None:
+def test_a_build_of_the_users(tmp_path: Path, fake: FakePython, monkeypatch: pytest.MonkeyPatch) -> None:
     python = fake.build(tmp_path / "mine", "0.28.dev3")
     build = own_build(python)
     assert (build.label, build.tvm, build.python) == (f"0.28.dev3 ({python})", "0.28.dev3", python)
     assert build.environment["PYTHONPATH"] == "/nowhere"  # a build from source may be found by it
+    monkeypatch.chdir(tmp_path)
+    assert own_build(Path("mine/python")).python == python, "wherever it runs"
     same = own_build(fake.build(tmp_path / "patched", OLD.tvm))
     assert [each.tvm for each in in_order([build, same, made(tmp_path / "cache")])] == [OLD.tvm, OLD.tvm, "0.28.dev3"]
 
