@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from oracles.core.evidence import evidence_of
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.core.verdict import Evidence, Outcome, Verdict, reason_of
 from oracles.metamorphic.relations import RELATIONS
 from oracles.structural import crash_and_mutation, postcondition, roundtrip, well_formed
 from oracles.users_pass import considered
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassReferenceError
 from relaxkit.passes.plan import out_of_order
 
 
@@ -130,4 +131,6 @@ def _guarded(
 def _invalid(name: OracleName, error: Exception, subject: Subject) -> Verdict:
     found = evidence_of(error)
     evidence = Evidence(found.kind, found.message, found.frames, observed=traceback.format_exc())
-    return Verdict(name, Outcome.INVALID, subject.judged, f"harness error: {found.kind}", evidence)
+    users = isinstance(error, PassReferenceError)
+    said = f"the pass cannot be built: {error}" if users else f"harness error: {found.kind}: {found.message}"
+    return Verdict(name, Outcome.INVALID, subject.judged, reason_of(said), evidence)

@@ -23,7 +23,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -
         f"Seed {info.seed}, TVM {escaped(info.tvm_version)} (ffi {escaped(info.ffi_version)}): {info.modules} modules, "
         f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {escaped(info.state)}."
     )
-    lines = ["# Fuzzing report", "", campaign, ""]
+    lines = ["# Fuzzing report", "", campaign, "", *([f"{escaped(report.blind)}.", ""] if report.blind else [])]
     told = in_words(report.findings, report.recognized)
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING or findings:

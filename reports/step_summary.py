@@ -54,6 +54,8 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
         f"{counted(info.modules, 'module')} in {duration(info.elapsed_seconds)}; {escaped(info.state)}."
     )
     yield ""
+    if report.blind:
+        yield from (f"{escaped(report.blind)}.", "")
     if result is not None:
         yield from fenced("\n".join(gate_lines(result)), "text")
         yield ""

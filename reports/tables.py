@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
 from fuzzer.core.text import Standing, by_standing, counted, times
-from fuzzer.store.grouping import noted
+from fuzzer.store.grouping import blind, noted
 from fuzzer.store.known import KnownAs, named, recognize
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
@@ -50,6 +50,11 @@ class Report:
     recognized: Mapping[str, KnownAs] = field(default_factory=dict)
     blocks: Sequence[tuple[int, int]] = ()
     notes: Sequence[str] = ()
+
+    @property
+    def blind(self) -> str:
+        """Why most cases could not be judged; empty where most could."""
+        return blind(self.tallies)
 
     @property
     def known(self) -> KnownCost:

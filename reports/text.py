@@ -78,11 +78,11 @@ def _known(report: Report) -> list[RenderableType]:
 
 def _findings(report: Report, most: int | None, nothing: str) -> Iterator[list[RenderableType]]:
     if not report.findings:
-        yield [prose(f"{nothing[0].upper()}{nothing[1:]}.")]
+        yield [*map(prose, filter(None, (f"{nothing[0].upper()}{nothing[1:]}.", report.blind)))]
         return
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING:
-            heads = [states_text(report.findings), *filter(None, [severities_text(report.findings)])]
+            heads = [*filter(None, (report.blind, states_text(report.findings), severities_text(report.findings)))]
         elif findings:
             heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
         else:

@@ -37,6 +37,7 @@ from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.writer import Store
+from oracles.core.verdict import Outcome
 
 __all__ = ["GateExit", "GateResult", "judge_campaign"]
 
@@ -165,8 +166,9 @@ def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
     if unfiled := sum(max(0, cell.failed - filed[key]) for key, cell in measured.cells.items()):
         rulings.append(_campaign(RulingStatus.FAIL, f"{counted(unfiled, 'failure')} without a finding"))
     if total.invalid:
-        detail = f"{total.invalid} verdicts are invalid because of an error in relaxfuzz; they do not count"
-        rulings.append(_campaign(RulingStatus.NOTE, detail))
+        status = RulingStatus.SHORT if total.invalid > total.checks else RulingStatus.NOTE
+        why = ", ".join(reason for reason, _ in measured.reasons(GateSubject(), Outcome.INVALID)[:1])
+        rulings.append(_campaign(status, f"{total.invalid} verdicts are invalid and do not count, mostly: {why}"))
     if measured.info.state == "running":
         rulings.append(_campaign(RulingStatus.NOTE, "it is still running: the numbers may change"))
     if not total.checks:

@@ -23,7 +23,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES, DrawnModule, Subjects, draw_subjects, randomness, subjects_per_module
 from fuzzer.shard.reached import new_blocks, watch_blocks
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory, end_case
-from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict
+from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict, reason_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plugins import require
@@ -200,7 +200,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             fault = "" if drawn is not None else "the generator discarded every draw"
         except Exception as error:
             traceback.print_exc()  # into the workers' log
-            drawn, fault = None, f"the generator raised {type(error).__name__}"
+            drawn, fault = None, reason_of(f"the generator raised {type(error).__name__}: {error}")
         if drawn is None:
             yield from (generator_fault(index, fault) for index in numbers if index >= task.first)
             continue

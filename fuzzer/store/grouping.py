@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import Decisions, Placed
-from oracles.core.verdict import NOTE
+from oracles.core.verdict import NOT_ASKED, NOTE, Outcome
 
 if TYPE_CHECKING:
     from fuzzer.store.records import FindingRecord, Tally
@@ -63,6 +63,7 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
     return [FamilyGroup(placed[key], tuple(members)) for key, members in found.items()]
 
 
+_JUDGED = (Outcome.PASS, Outcome.FAIL)
 _MOST_NOTES = 20
 _MOST_RUNS = 12
 
@@ -77,6 +78,20 @@ def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> 
     told = [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
     places = itertools.islice(lines.items(), _MOST_NOTES)
     return told + [f"{Path(place).name}: {_never_ran(statements)}" for place, statements in places]
+
+
+def blind(tallies: Sequence[Tally]) -> str:
+    """Say why most cases could not be judged, if so: even by the oracle that passes or fails most of them."""
+    said: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in tallies:
+        if each.reason != NOT_ASKED:
+            said[each.oracle]["" if each.outcome in _JUDGED else f"{each.outcome}: {each.reason}"] += each.count
+    counts = max(said.values(), key=lambda each: each[""], default=Counter[str]())
+    cases, judged = counts.total(), counts.pop("", 0)
+    if 2 * judged >= cases:
+        return ""
+    (why, many), *_ = counts.most_common(1)
+    return f"Only {judged} of {counted(cases, 'case')} could be judged; most frequent reason: {why} ({many}x)"
 
 
 def _never_ran(statements: Mapping[int, bool]) -> str:

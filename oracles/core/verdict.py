@@ -31,6 +31,16 @@ UNUSABLE = frozenset({"no output", "output is ill-formed", "input is ill-formed"
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""
 
+_MOST_REASON = 200
+
+
+def reason_of(text: str) -> str:
+    """Return a message as a reason: one printable line of bounded length."""
+    line = " ".join(text[: 10 * _MOST_REASON].split())
+    shown = line if len(line) <= _MOST_REASON else f"{line[: _MOST_REASON - 3]}..."
+    return "".join(each if each.isprintable() else "?" for each in shown)
+
+
 NOT_ASKED = "omitted: only a share of the cases is checked"
 """The reason of what the shares of a campaign leave out."""
 

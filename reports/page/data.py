@@ -67,6 +67,7 @@ def page_object(
             "ffi": info.ffi_version, "started": info.started_at, "elapsed": info.elapsed_seconds, "state": info.state,
             "workers": info.workers, "budget": info.budget_text, "examples": info.examples, "modules": info.modules,
             "passes": len(info.passes), "not_compared": list(others),
+            "blind": report.blind,
         },
         "verdict": None if result is None else _verdict(result),
         "oracles": [

@@ -258,7 +258,7 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
         "FAIL  new finding 0000000002 S3? crash FuseOps: boom (1x) [repros/x.py]",
         "known 0000000001 S3? crash FuseOps: boom (1x) [repros/x.py]; on your list (https://example.org/1): reported",
         "note  known '00000000ff': did not occur (somewhere)",
-        "note  campaign: 2 verdicts are invalid because of an error in relaxfuzz; they do not count",
+        "note  campaign: 2 verdicts are invalid and do not count, mostly: harness error",
         "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new finding, 1 known, 0 suspects",
     ]
 

@@ -192,6 +192,15 @@ def test_nothing_was_judged_and_nothing_demanded(gate: Gate) -> None:
     assert gate.lines[0] == "SHORT campaign: it has no checks at all"
 
 
+def test_a_campaign_of_which_most_is_invalid_is_not_green(gate: Gate) -> None:
+    said = dict.fromkeys((("crash", "make", "pass", ""), ("crash", "make", "invalid", "it cannot be built")), 100)
+    assert gate(campaign(gate.directory / "half", said), "") == 0
+    said["crash", "make", "invalid", "it cannot be built"] += 1
+    assert gate(campaign(gate.directory / "more", said), "") == 3
+    line = "SHORT campaign: 101 verdicts are invalid and do not count, mostly: it cannot be built"
+    assert line in gate.lines
+
+
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

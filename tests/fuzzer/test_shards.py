@@ -22,7 +22,7 @@ def test_an_error_of_the_harness_is_in_the_log_with_the_example_that_shows_it(
     task = ShardTask(Config(7, ("Normalize",), (), (OracleName.CRASH, OracleName.SEQUENTIAL), 2, None, 1), 3, limit=1)
     (done,) = [item for item in run_shard(task) if isinstance(item, ExampleDone)]
     logged = capfd.readouterr().err
-    reason = "harness error: ZeroDivisionError"
+    reason = "harness error: ZeroDivisionError: ours"
     assert ("sequential", "Normalize", "invalid", reason) in done.tallies
     example = "seed 7, shard 3, example 0"
     assert f"invalid: sequential on relax.transform.Normalize(), {example}: {reason}\nTraceback" in logged

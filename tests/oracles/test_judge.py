@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ def test_error_of_our_own_is_invalid_with_a_traceback(monkeypatch: pytest.Monkey
     subject = Subject(samples.dataflow(), [PassRef("Normalize", "relax.transform.Normalize()")])
     verdicts = {verdict.oracle: verdict for verdict in judge(subject, STRUCTURAL)}
     assert verdicts[OracleName.SEQUENTIAL].outcome is Outcome.INVALID
-    assert verdicts[OracleName.SEQUENTIAL].reason == "harness error: ZeroDivisionError"
+    assert verdicts[OracleName.SEQUENTIAL].reason == "harness error: ZeroDivisionError: ours"
     assert verdicts[OracleName.SEQUENTIAL].evidence is not None
     assert "Traceback" in verdicts[OracleName.SEQUENTIAL].evidence.observed
     assert verdicts[OracleName.CRASH].outcome is Outcome.PASS
@@ -29,6 +30,17 @@ def test_error_of_our_own_is_invalid_with_a_traceback(monkeypatch: pytest.Monkey
 def test_pass_that_cannot_be_built_is_invalid() -> None:
     subject = Subject(samples.dataflow(), [PassRef("Normalize", "relax.transform.Normalize(nonsense=1)")])
     assert {verdict.outcome for verdict in judge(subject, STRUCTURAL)} == {Outcome.INVALID}
+
+
+def test_the_reason_says_in_a_line_why_a_pass_cannot_be_built(tmp_path: Path) -> None:
+    file = tmp_path / "p.py"
+    file.write_text("def make():\n    raise ValueError('no \\x1b[31m\\ncompiler \\udcff' + 'x' * 10_000)\n")
+    (verdict,) = judge(Subject(samples.dataflow(), [PassRef("make", f"user:{file}:make")]), [OracleName.CRASH])
+    assert verdict.outcome is Outcome.INVALID
+    start = f"the pass cannot be built: '{file}:make' raised ValueError: no ?[31m compiler ?xxx"
+    assert verdict.reason.startswith(start)
+    assert len(verdict.reason) == 200
+    assert verdict.reason.endswith("x...")
 
 
 def test_subject_needs_passes_and_a_contract_each() -> None:

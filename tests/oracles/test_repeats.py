@@ -188,4 +188,4 @@ def test_an_error_of_ours_in_a_comparison_is_not_the_programs(monkeypatch: pytes
 
     monkeypatch.setattr("oracles.numeric.repeated_calls.compare_function", ours)
     verdict = numeric(total(), again("halves_first_clean"))
-    assert (verdict.outcome, verdict.reason) == (Outcome.INVALID, "harness error: RuntimeError")
+    assert (verdict.outcome, verdict.reason) == (Outcome.INVALID, "harness error: RuntimeError: ours")

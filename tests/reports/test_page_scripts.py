@@ -70,6 +70,16 @@ def test_a_finding_that_no_case_showed_is_of_its_campaign(report: Report) -> Non
     assert cells[-4:] == ["campaign", "campaign", "·", "0"]
 
 
+def test_a_campaign_that_judged_few_cases_is_not_green(report: Report) -> None:
+    crash = replace(report.tallies[0], count=20)
+    tallies = [crash, replace(crash, outcome="invalid", reason="it cannot be built", count=35)]
+    for counted, expected in ((tallies, "warn"), (tallies[:1], "good")):
+        run = started(replace(report, directory=Path("before")), replace(full(report), findings=[], tallies=counted))
+        assert run("document.getElementById('verdict').getAttribute('class')") == f"box verdict {expected}-edge"
+        (head,) = [text for text in texts(run, "h1") if text.startswith(("Only", "No"))]
+        assert head.startswith("Only 20 of 55 cases") is (expected == "warn")
+
+
 def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_path: Path) -> None:
     (tmp_path / "repros").mkdir()
     (tmp_path / "repros" / "0000000001.py").write_text("print('<script>')\n")

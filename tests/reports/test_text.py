@@ -5,6 +5,9 @@ from pathlib import Path
 from fuzzer.core.terminal import WIDTH
 from fuzzer.store.known import KnownAs
 from fuzzer.store.writer import FindingState
+from oracles.core.verdict import NOT_ASKED
+from reports.markdown import render_markdown
+from reports.step_summary import render_step_summary
 from reports.tables import Report
 from reports.text import render_text
 
@@ -34,8 +37,9 @@ def test_where_a_users_pass_raised_is_told(report: Report) -> None:
 
 def test_of_many_reasons_the_rest_is_counted(report: Report) -> None:
     assert "more reason" not in render_text(report)
-    tallies = [replace(report.tallies[0], outcome="skip", reason=f"reason {number}") for number in range(11)]
-    text = render_text(replace(report, tallies=tallies))
+    first = report.tallies[0]
+    tallies = [replace(first, outcome="skip", reason=f"reason {number}", count=1) for number in range(11)]
+    text = render_text(replace(report, tallies=[first, *tallies]))
     assert text.count(" reason ") == 8
     assert "\nand 3 more reasons: relaxfuzz report campaign --markdown -\n" in text
 
@@ -92,6 +96,21 @@ def test_the_counting_line_fits_whatever_the_numbers(report: Report) -> None:
     told = "3300 findings: 1100 confirmed, 1100 untriaged, 1100 known; 220 suspects: 110 unscripted, 110 flaky"
     assert told in " ".join(text.split())
     assert max(len(line) for line in text.splitlines()) <= WIDTH
+
+
+def test_a_campaign_that_judged_few_cases_says_so_and_why(report: Report) -> None:
+    crash, numeric = (replace(report.tallies[0], oracle=name, count=20) for name in ("crash", "numeric"))
+    broken = replace(crash, outcome="invalid", reason="it cannot be built", count=35)
+    unasked = replace(crash, outcome="skip", reason=NOT_ASKED, count=100)
+    told = "Only 20 of 60 cases could be judged; most frequent reason: invalid: it cannot be built (35x)"
+    blind = [crash, broken, replace(broken, reason="other", count=5), numeric, replace(broken, oracle="numeric")]
+    for findings in ([], report.findings):
+        shown = replace(report, findings=findings, tallies=blind)
+        assert told in " ".join(render_text(shown).split())
+        assert f"\n{told}.\n" in render_markdown(shown, lambda _: "")
+        assert f"\n{told}.\n" in render_step_summary(shown)
+    for tallies in ([], [crash, unasked], [crash, replace(broken, count=20)], [*blind, replace(numeric, count=30)]):
+        assert "Only" not in render_text(replace(report, findings=[], tallies=tallies))
 
 
 def test_an_empty_campaign(report: Report) -> None:

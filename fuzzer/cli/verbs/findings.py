@@ -38,13 +38,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import prose
     from fuzzer.findings.file import load_decisions
-    from fuzzer.store.grouping import group, noted
+    from fuzzer.store.grouping import blind, group, noted
     from fuzzer.store.known import named, recognize
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
         findings, past, info = store.findings(), store.regressions(), store.info()
-        notes = noted(store.tallies(), store.lines())
+        tallies = store.tallies()
+        notes = [*filter(None, [blind(tallies)]), *noted(tallies, store.lines())]
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)

@@ -31,11 +31,12 @@ RF.verdict = function (open, parts) {
     passed: ["✓", "good", "The gate passed"],
     failed: ["✕", "bad", "The gate failed"],
     "no evidence": ["?", "warn", "Not enough evidence to pass the gate"],
-  }[gate.word] : [open.length ? "!" : "✓", open.length ? "bad" : "good", count];
+  }[gate.word] : open.length ? ["!", "bad", count] : campaign.blind ? ["?", "warn", campaign.blind] : ["✓", "good", count];
   const lines = (each) => RF.h("ul", { class: "decided" }, each.map((line) => RF.h("li", null, line)));
   return RF.h("section", { class: `box verdict ${edge}-edge`, id: "verdict" },
     RF.h("span", { class: `sign ${edge}`, "aria-hidden": "true" }, sign),
-    RF.h("div", null, RF.h("h1", null, says), gate && RF.h("p", null, count), told,
+    RF.h("div", null, RF.h("h1", null, says), says !== count && RF.h("p", null, count),
+      says !== campaign.blind && campaign.blind && RF.h("p", null, campaign.blind), told,
       gate ? [lines(gate.decided),
         gate.findings > 0 && RF.h("p", null, `${RF.counted(gate.findings, "finding")} that the policy does not accept: `,
           RF.h("a", { href: "#/findings?stands=fails" }, "show them")),

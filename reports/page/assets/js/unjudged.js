@@ -54,7 +54,7 @@ RF.views.unjudged = function () {
   return RF.h("section", { class: "box" },
     RF.h("div", { class: "head" }, RF.h("h1", null, "Not judged, and why"), count),
     RF.h("p", { class: "dim" }, "skip: the oracle does not apply, or the comparison cannot be decided. reject: the pass refused the module with a " +
-      "documented error. invalid: an error in relaxfuzz. Shares refer to all verdicts, or to those of the selected oracle."),
+      "documented error. invalid: an error in relaxfuzz, or a pass that cannot be built. Shares refer to all verdicts, or to those of the selected oracle."),
     RF.h("div", { class: "tools" }, RF.search("Search reasons and passes", "", change("text")),
       RF.select("oracle", options(RF.data.matrix.oracles), "", change("oracle")),
       RF.select("verdict", options(["skip", "reject", "invalid"]), "", change("outcome"))),
