@@ -69,11 +69,9 @@ def _warm_scripts() -> Iterator[None]:
     """Scripts that are checked run in forks of a process that has loaded TVM."""
     from fuzzer.repro import run
 
-    runner = WarmScripts()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "subprocess", runner)
+        patch.setattr(run, "subprocess", WarmScripts())
         yield
-    runner.end()
 
 
 _BEGUN = time.monotonic()

@@ -19,7 +19,7 @@ from fuzzer.core.case import Case
 from fuzzer.core.config import Config, ConfigError
 from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.minimizer.judge.judge import answered, judge_request
-from fuzzer.repro.run import check_text
+from fuzzer.repro.pristine import check_pristine
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.trust import digest, require_script, require_trust
@@ -355,7 +355,7 @@ def _run_script(earlier: Earlier, note: str) -> Replayed:
         return EarlierState.UNDECIDED, f"{note}; its script is gone"
     if earlier.parts is not None and earlier.parts.digest != digest(text):
         return EarlierState.UNDECIDED, f"{note}; its script was changed after this campaign began"
-    result = check_text(text, earlier.ending)
+    result = check_pristine(text, earlier.ending)
     if result.confirmed:
         return EarlierState.FAILS, "by its script"
     if result.exit_code == 0:

@@ -8,7 +8,6 @@ else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit 
 from __future__ import annotations
 
 import os
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -103,8 +102,14 @@ def check_repro(
     except subprocess.TimeoutExpired as error:
         said = error.stdout or ""
         return ReproResult(None, said.decode(errors="replace") if isinstance(said, bytes) else said)
-    output = done.stdout if done.returncode in (0, 1, 2) and ending is None else done.stdout + done.stderr
-    return ReproResult(done.returncode, output, done.stderr, ending)
+    return result_of(done.returncode, done.stdout, done.stderr, ending)
+
+
+def result_of(code: int | None, output: str, errors: str, ending: Ending | None) -> ReproResult:
+    """Return the outcome of a script that ended with ``code`` and printed ``output`` and ``errors``."""
+    if code is None:
+        return ReproResult(None, output)
+    return ReproResult(code, output if code in (0, 1, 2) and ending is None else output + errors, errors, ending)
 
 
 def check_text(text: str, ending: Ending | None = None, place: Path | None = None) -> ReproResult:
@@ -116,19 +121,3 @@ def check_text(text: str, ending: Ending | None = None, place: Path | None = Non
         path = Path(scratch) / SCRATCH
         path.write_text(text, encoding="utf-8")
         return check_repro(path, ending=ending)
-
-
-def run_here(path: Path) -> ReproResult:
-    """Run a long script in this process, which has loaded TVM and is not to be used afterwards."""
-    output, code = path.with_suffix(".txt"), 0
-    os.chdir(path.parent)
-    with output.open("w") as said:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
-    sys.argv = [str(path)]
-    try:
-        runpy.run_path(str(path), run_name="__main__")
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    sys.stdout.flush()
-    return ReproResult(code, output.read_text(encoding="utf-8", errors="replace"))

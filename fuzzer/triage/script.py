@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,8 @@ from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import isolated_worker
 from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
-from fuzzer.repro.run import CHECK_SECONDS, SCRATCH, ReproResult, check_text, run_here
+from fuzzer.repro.pristine import check_pristine
+from fuzzer.repro.run import ReproResult
 from fuzzer.worker.child import Elsewhere
 from relaxkit.files import make_directory, write_atomically
 
@@ -105,22 +105,11 @@ def _shortened(
     parts = replace(script.parts, numbers=forms.numbers)
     said = ""
     for form in forms.scripts:
-        result = check_text(form.text, form.ending, place)
+        result = check_pristine(form.text, form.ending, place)
         if result.confirmed:
             return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change)), ""
         said = said or f"it exited with {result.exit_code} and printed: {result.said}"
     return replace(script, parts=parts), forms.why or said or "nothing shows it"
-
-
-def _warm(judge: Judge, text: str, place: Path | None) -> ReproResult | None:
-    """Run a long script in a new process that has loaded TVM, a tenth of the work; ``None`` where it shows nothing."""
-    patient = Judge(judge.worker, judge.oracles, CHECK_SECONDS, judge.memory)
-    with tempfile.TemporaryDirectory(prefix="relaxfuzz-", dir=place) as scratch:
-        (path := Path(scratch).resolve() / SCRATCH).write_text(text, encoding="utf-8")
-        judge.worker.fresh()
-        result = patient.ask(run_here, path)
-        judge.worker.fresh()
-    return result if isinstance(result, ReproResult) and result.confirmed else None
 
 
 def write_repro(text: str, path: Path) -> None:
@@ -141,7 +130,7 @@ def write_checked(
 ) -> tuple[ReproResult, ScriptParts, str]:
     """Write the script of a case: the short form, where it and the long one, which is run first, show the failure.
 
-    Both are run in directories of their own below ``place``; the one that is written as its readers run it.
+    Both are run in directories of their own below ``place``.
 
     Returns:
         What the long one said, the parts of the script, and why it is the long one.
@@ -151,9 +140,8 @@ def write_checked(
     """
     nearest = nearest_passing(case, verdict, judge, nearest_seconds)
     script, why = _rendered(judge, case, verdict, signature_text, nearest, blamed(verdict, assessment)), ""
-    result = _warm(judge, script.text, place) or check_text(script.text, place=place)
+    result = check_pristine(script.text, place=place)
     if result.confirmed:
         script, why = _shortened(judge, script, case, verdict, assessment, place)
-        result = check_text(script.text, place=place) if why else result
     write_repro(script.text, path)
     return result, script.parts, why
