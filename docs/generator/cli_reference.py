@@ -11,8 +11,9 @@ from fuzzer.core.verb import Verb
 
 _INTRODUCTION = f"""# Command line
 
-`{PROGRAM} VERB --help` prints the same. A usage error is one line on standard error and exit code 2; an internal
-error is exit code 70, with the traceback in a file whose name is printed.
+`{PROGRAM} COMMAND --help` prints the same text. After a usage error, {PROGRAM} prints one line to standard error and
+exits with code 2. After an internal error, it writes the traceback to a file, prints the name of that file, and
+exits with code 70.
 """
 
 

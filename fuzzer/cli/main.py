@@ -82,7 +82,7 @@ def _dispatch(argv: list[str]) -> int:
         return OK
     if argv[0] not in entries:
         names = list(entries)
-        raise UsageError(f"no verb is called '{argv[0]}'{near_matches(argv[0], names)} (verbs: {', '.join(names)})")
+        raise UsageError(f"unknown command '{argv[0]}'{near_matches(argv[0], names)} (commands: {', '.join(names)})")
     verb: Verb = entries[argv[0]].load()
     parsed = parser_of(verb).parse_args(argv[1:])
     if verb.needs_tvm:
@@ -91,7 +91,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
-    lines = ["usage: relaxfuzz [-q | -v] VERB [arguments]", "       relaxfuzz --version", ""]
+    lines = ["usage: relaxfuzz [-q | -v] COMMAND [arguments]", "       relaxfuzz --version", ""]
     lines += ["A differential-testing fuzzer for TVM's Relax passes.", ""]
     others = tuple(name for name in entries if not any(name in names for names in GROUPS.values()))
     for title, names in {**GROUPS, "Others": others}.items():
@@ -100,9 +100,9 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
     lines += [
         "",
         "-q prints only results; -v shows the traceback of an internal error.",
-        "`relaxfuzz VERB --help` explains a verb. Exit codes: 0 done; 1 a gate or check failed, or a comparison",
-        "found a difference; 2 bad input, or a file that cannot be read or written; 3 undecided or not enough",
-        "evidence; 70 internal error; 130 interrupted.",
+        "`relaxfuzz COMMAND --help` explains a command. Exit codes: 0 done; 1 a gate or check failed, or a",
+        "comparison found a difference; 2 bad input, or a file that cannot be read or written; 3 undecided, or not",
+        "enough evidence; 70 internal error; 130 interrupted.",
     ]
     return "\n".join(lines)
 

@@ -128,7 +128,7 @@ def whole_parser() -> Parser:
     """Build one parser of all verbs, for what must know them all; :mod:`fuzzer.cli.main` loads one verb a call."""
     parser = Parser(prog=PROGRAM, description="A differential-testing fuzzer for TVM's Relax passes.")
     parser.add_argument("-V", "--version", action="store_true", help="print all versions")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    verbs = parser.add_subparsers(dest="verb", metavar="COMMAND")
     for name, entry in entry_points().items():
         verb: Verb = entry.load()
         verb.add_arguments(verbs.add_parser(name, help=verb.help, allow_abbrev=False))

@@ -40,7 +40,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("rnu",), "no verb is called 'rnu'; did you mean run"),
+        (("rnu",), "unknown command 'rnu'; did you mean run"),
         (("run", "--tiem", "3m"), "unrecognized arguments: --tiem"),
         (("run", "--time", "soon"), "'soon' is not a time"),
         (("run", "--time", "-5s"), "time"),

@@ -37,4 +37,4 @@ def test_the_command_line_is_a_module() -> None:
     command = [sys.executable, "-m", "relaxfuzz", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("usage: relaxfuzz [-q | -v] VERB")
+    assert done.stdout.startswith("usage: relaxfuzz [-q | -v] COMMAND")

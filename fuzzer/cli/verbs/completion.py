@@ -43,7 +43,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 VERB = Verb(
     name="completion",
-    help="print a script that completes verbs, options and files in bash, zsh or fish",
+    help="print a script that completes commands, options and files in bash, zsh or fish",
     example='eval "$(relaxfuzz completion bash)"',
     add_arguments=_add_arguments,
     run=_run,
