@@ -128,7 +128,7 @@ def _match(options: argparse.Namespace) -> int:
         keys = ("id", "oracle", "pass", "state", "count", "cases", "possible")
         return put_json([dict(zip(keys, row, strict=True)) for row in rows])
     below = [[f"  {slug}" for slug in row[5]] or [f"  {slug} (perhaps)" for slug in row[6]] for row in rows]
-    show(*listed(("finding", "oracle", "culprit", "state", "count"), [row[:5] for row in rows], below))
+    show(*listed(("finding", "oracle", "pass", "state", "count"), [row[:5] for row in rows], below))
     print(f"{len(rows)} findings, {sum(bool(each.cases) for each in matches)} match a case of the corpus")
     return OK
 

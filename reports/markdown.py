@@ -36,7 +36,8 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -
         lines += [f"{agreed}.", ""]
     lines += [line for said in report.notes for line in (f"{escaped(said[0].upper() + said[1:])}.", "")]
     if reasons := reason_rows(report.tallies):
-        lines += ["## Skipped checks by reason", "", *table(("oracle", "outcome", "why", "count"), reasons, "lllr"), ""]
+        columns = ("oracle", "outcome", "reason", "count")
+        lines += ["## Skipped checks by reason", "", *table(columns, reasons, "lllr"), ""]
     return "\n".join(lines)
 
 

@@ -87,7 +87,5 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     repros = sum(finding.repro is not None for finding in report.findings)
     if repros:
         first = next(finding.repro for finding in report.findings if finding.repro)
-        stream.write(
-            f"repro scripts: {repros}, for instance: {shell('python')} {quoted_path(directory / str(first))}\n"
-        )
+        stream.write(f"repro scripts: {repros}, for example: {shell('python')} {quoted_path(directory / str(first))}\n")
     stream.flush()

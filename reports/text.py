@@ -65,7 +65,7 @@ def _reasons(report: Report) -> list[RenderableType]:
     rows = [(number, oracle, outcome, why) for oracle, outcome, why, number in reason_rows(report.tallies)]
     rest = counted(len(rows) - _REASONS, "more reason")
     more = f"and {rest}: {shell('relaxfuzz')} report {quoted_path(report.directory)} --markdown -"
-    shown = table(("count", "oracle", "outcome", "why"), rows[:_REASONS])
+    shown = table(("count", "oracle", "outcome", "reason"), rows[:_REASONS])
     told = [shown, more] if len(rows) > _REASONS else [shown]
     return ["Skipped checks by reason, most frequent first:", *told] if rows else []
 

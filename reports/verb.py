@@ -54,7 +54,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="with --policy: compare with this baseline")
     add_triage(parser)
-    add_filters(parser, " for the terminal and Markdown")
+    add_filters(parser, " in the terminal and Markdown reports")
 
 
 def _run(options: argparse.Namespace) -> int:

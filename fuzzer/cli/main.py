@@ -98,8 +98,7 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
         shown = [f"  {name:<10} {entries[name].load().help}" for name in names if name in entries]
         lines += [f"{title}:", *shown, ""] if shown else []
     lines += [
-        "",
-        "-q prints only results; -v shows the traceback of an internal error.",
+        "With -q, relaxfuzz prints only results; with -v, it shows the traceback of an internal error.",
         "`relaxfuzz COMMAND --help` explains a command. Exit codes: 0 done; 1 a gate or check failed, or a",
         "comparison found a difference; 2 bad input, or a file that cannot be read or written; 3 undecided, or not",
         "enough evidence; 70 internal error; 130 interrupted.",

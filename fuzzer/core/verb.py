@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 READS_ONLY = "Does not run code from a campaign."
-RUNS_CODE = "Runs scripts, passes and plugins from a campaign; one created or modified elsewhere requires --trust."
+RUNS_CODE = "Runs code from a campaign: scripts, passes and plugins. A campaign from elsewhere requires --trust."
 """What verbs say of the code of others in their help (docs/security.md)."""
 
 
@@ -100,25 +100,25 @@ OPTIONS = (
     Option("memory-limit", "SIZE", "memory limit for one worker (default: 3GiB)"),
     Option("seeds", "DIR", "a seed collection that provides some of the modules "
            "(`relaxfuzz corpus import` creates one)"),
-    Option("known", "FILE", "a file with [[known]] tables that list known findings"),
+    Option("known", "FILE", "a file that lists known findings in [[known]] tables"),
     Option("triage", "FILE", "a file of decisions about families (groups of findings that seem to have the same "
            "cause), written by `relaxfuzz triage` (default: findings.toml, if it exists)"),
-    Option("pass", "FILE.py:FACTORY", "your own pass: a function without arguments that returns a "
-           "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable; without --passes, only your "
-           "passes are tested", _NAMES, repeatable=True),
+    Option("pass", "FILE.py:FACTORY", "test your own pass: a function without arguments that returns a "
+           "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable (without --passes, only your own "
+           "passes are tested)", _NAMES, repeatable=True),
     Option("regress", "DIR|corpus|off", "first rerun the findings of an earlier campaign, or of all campaigns in a "
            "directory, or the known cases in the corpus, to see whether they still fail; repeatable (default: corpus, "
            "if the campaign runs for half an hour or more)", _NAMES, repeatable=True),
     Option("plugin", "MODULE", "a plugin with passes, contracts, oracles or strategies: the name of an "
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
     Option("operators", "NAME=N,NAME=N", "generate these operators more often: all operators together have weight "
-           "10, and the weights given here are added to that, so relax.permute_dims=30 makes about three in four "
-           "operators a permute_dims (docs/drawing-modules.md)", _NAMES),
-    Option("plant", "FILE.py:FUNCTION", "your code to insert into most modules: a relaxfuzz.Fragment, or a Python "
+           "10, and the weights given here are added to that, so with relax.permute_dims=30, about three in four "
+           "operators are permute_dims (docs/drawing-modules.md)", _NAMES),
+    Option("plant", "FILE.py:FUNCTION", "insert this code into most modules: a relaxfuzz.Fragment, or a Python "
            "function that takes a tensor expression and returns one, in a file or as package.module:FUNCTION; "
            "repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "if an oracle has never found a failure in a TVM pass, run it on only some of that "
-           "pass's cases, to save time (default: on)"),
+    Option("shares", "on|off", "save time by running an oracle on only some of the cases of a TVM pass in which it "
+           "has never found a failure (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

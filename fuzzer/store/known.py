@@ -159,4 +159,4 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
         for each in mine
     )
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
-    return f"Already known among {counted(len(findings), 'finding')}: {', '.join(parts)}" if mine else ""
+    return f"Of {counted(len(findings), 'finding')}, {len(mine)} already known: {', '.join(parts)}" if mine else ""

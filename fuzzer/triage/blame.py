@@ -325,7 +325,7 @@ def _spoiler(subject: Subject, index: int) -> Blame | None:
         return None
     with tvm.transform.PassContext(instruments=[PassTrace(observe)]):
         apply(subject.built(index), given)
-    return Blame(found[0], "it makes an ill-formed module, on which a later pass raises") if found else None
+    return Blame(found[0], "it makes an ill-formed module, on which a later pass raises an error") if found else None
 
 
 def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:

@@ -201,7 +201,7 @@ class _Triage:
             path.unlink(missing_ok=True)
             return False
         if why:
-            self.notes.append(f"script cannot be written short: {why[:_SAID]}")
+            self.notes.append(f"there is no short script: {why[:_SAID]}")
         self.path, self.parts = path, parts
         return True
 

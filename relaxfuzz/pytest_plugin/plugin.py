@@ -43,8 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Check the options."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(isolate=True, min_changed=1): run the test in its own process, so that it may crash (isolate=False: "
-        "do not), and fail it if its pass changed fewer modules than that",
+        f"{MARKER}(isolate=True, min_changed=1): run the test in its own process (isolate=False: in pytest's), and "
+        "fail it if its pass changed fewer than min_changed modules",
     )
     given = any(value != OPTIONS[name][1] for name, value in given_options(config).items() if name != "out")
     if given or config.getini(MIN_CHANGED) or config.getini(KNOWN):

@@ -139,7 +139,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
         "(merge-composite-if): why"
     )
     assert replace(entry_told, reference="", also=None).line == "known on your list (findings.toml): why"
-    assert in_words([FOUND], told) == "Already known among 1 finding: 1 on your list"
+    assert in_words([FOUND], told) == "Of 1 finding, 1 already known: 1 on your list"
     assert in_words([FOUND], {}) == ""
 
 

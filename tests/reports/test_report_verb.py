@@ -59,7 +59,7 @@ def test_summary_prints_and_writes_the_report(campaign: Path) -> None:
     text = stream.getvalue()
     assert "1 finding: 1 confirmed" in text
     assert f"report: {campaign / 'report.md'} and {campaign / 'report.html'}" in text
-    assert f"repro scripts: 1, for instance: python {campaign / 'repros' / ID}.py" in text
+    assert f"repro scripts: 1, for example: python {campaign / 'repros' / ID}.py" in text
     page = (campaign / "report.html").read_text()
     assert "R.exp(x)" in page
     assert "<b>boom" not in page

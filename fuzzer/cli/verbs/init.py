@@ -247,7 +247,7 @@ def _text(directory: Path, name: str) -> str:
 
 VERB = Verb(
     name="init",
-    help="write a gate policy, workflows, a test and configuration into a repository",
+    help="write a gate policy, workflows, a test and a configuration into a repository",
     example="relaxfuzz init --pass mycompiler/passes.py:make_pass",
     add_arguments=_add_arguments,
     run=_run,
