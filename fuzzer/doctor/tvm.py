@@ -87,7 +87,7 @@ def isolated_processes(worker: IsolatedWorker) -> HealthCheck:
         return HealthCheck(FORK_SERVER, Health.FAIL, f"the fork server cannot start any: {_last_line(str(error))}")
     if not isinstance(died, Died) or died.death is not Death.SIGNAL or isinstance(alive, Died):
         return HealthCheck(FORK_SERVER, Health.FAIL, "a crash is not detected, or no other process can be started")
-    return ok(FORK_SERVER, f"the fork server started one in {1000 * took:.0f} ms; it survived a segmentation fault")
+    return ok(FORK_SERVER, f"a fork took {1000 * took:.0f} ms; the fork server survived a child's segmentation fault")
 
 
 def just_in_time(worker: IsolatedWorker) -> HealthCheck:

@@ -145,9 +145,9 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     said = ("--reference", "URL", "--reason", "TEXT", "--campaign", result.measured.directory)
     how = _command("triage", "known", name, *said, *where)
     if file is None:
-        how = f"a [[known]] table in {policy_file}"
+        how = f"add a [[known]] table to {policy_file}"
     family = f" (the family of {record.id})" if name != record.id else ""
-    others = f"; {listed[0]}, of the same family, is listed already" if listed else ""
+    others = f"; {listed[0]} of the same family is already listed" if listed else ""
     lines = [f"to accept {name}{family}: {how}{others}"]
     if result.first_baseline is not None and policy.comparing.accept_findings:
         lines.append(f"to accept all of them: {_keep(result.measured, result.first_baseline)}")

@@ -117,9 +117,9 @@ def _pass_rate(rule: Rule, cell: Cell, excused: int, confidence: float) -> Rulin
     else:
         status = RulingStatus.SHORT
         if cell.passed == judged:
-            detail += f"; {needed_without_failure(least, confidence)} passes without a failure would suffice"
+            detail += f"; {needed_without_failure(least, confidence)} passing checks without a failure would be enough"
         else:
-            detail += "; more checks at this rate would suffice" if rate > least else "; the rate is at the limit"
+            detail += "; more checks at this rate would be enough" if rate > least else "; the rate is at the limit"
     if excused:
         raw = cell.passed / cell.checks
         detail += f"; {percent(raw)} with {counted(excused, 'excused failure')}"

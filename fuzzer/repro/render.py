@@ -35,11 +35,11 @@ _TITLE = '''\
 {facts}
 '''
 _USAGE = '''\
-python FILE                says whether the defect is there.  Exit code: 1 and a line "BUG: ..." when it is; 0 when it
-                           is gone ("OK: ...") or something else happens ("DIFFERENT: ..."); 2 when the environment
-                           does not fit ("ENVIRONMENT: ...").  Needs only tvm and numpy.
-python FILE query MODULE   asks it of the module in another file, TVMScript or JSON.  Exit code: 0 when it shows the
-                           defect, else 1, as C-Vise and other reducers want it.
+python FILE                checks whether the defect is present.  Exit code: 1 and a line "BUG: ..." if it is; 0 if it
+                           is gone ("OK: ...") or something else happens ("DIFFERENT: ..."); 2 if the environment is
+                           unsuitable ("ENVIRONMENT: ...").  Needs only tvm and numpy.
+python FILE query MODULE   checks the module in another file (TVMScript or JSON) instead.  Exit code: 0 if it shows
+                           the defect, otherwise 1, as C-Vise and other reducers expect.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_a_machine_without_compiler_can_run_campaigns_and_is_told_the_price(tmp_
     assert {checks[name]["health"] for name in ("TVM and its ffi", *_STANDS_ON_TVM)} == {"ok"}
     assert checks["C++ compiler"]["health"] == "warn"
     assert "cannot be confirmed on TVM's own build path" in checks["C++ compiler"]["found"]
-    assert "it survived a segmentation fault" in checks["isolated processes"]["found"]
+    assert "survived a child's segmentation fault" in checks["isolated processes"]["found"]
     assert str(tmp_path) in checks["disk of the campaign"]["found"]
     assert not any(tmp_path.iterdir())
 

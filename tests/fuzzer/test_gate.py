@@ -223,7 +223,7 @@ def test_too_few_passes_say_how_many_would_do() -> None:
     result = judged(policy(0.99, 1), tallies(50, 0), [])
     assert result.exit is GateExit.NO_EVIDENCE
     told = "SHORT crash: pass rate 100% (at least 99%; 50 of 50, 92.865% to 100%)"
-    assert render(result)[0] == f"{told}; 381 passes without a failure would suffice"
+    assert render(result)[0] == f"{told}; 381 passing checks without a failure would be enough"
     assert judged(policy(0.99, 1), tallies(381, 0), []).exit is GateExit.PASSED
     assert judged(policy(0.99, 1), tallies(380, 0), []).exit is GateExit.NO_EVIDENCE
 

@@ -84,7 +84,7 @@ def test_one_new_finding(gate: Gate) -> None:
     name = finding_id("boom")
     assert gate.lines == [
         f"FAIL  new finding {name} S3? crash FuseOps: boom (1x) [{gate.directory}/now/repros/{name}.py]",
-        f"note  campaign: to accept {name}: a [[known]] table in {gate.directory}/policy.toml",
+        f"note  campaign: to accept {name}: add a [[known]] table to {gate.directory}/policy.toml",
         "gate FAILED: TVM 0.27.0.post1, 3501 checks, 1 new finding, 0 known, 0 suspects",
     ]
 
@@ -262,7 +262,7 @@ def test_a_finding_with_a_family_is_accepted_by_it(gate: Gate, monkeypatch: pyte
     assert gate(now, policy) == 1
     told = f"triage known {family} --reference URL --reason TEXT --campaign now"
     (line,) = (each for each in gate.lines if "to accept" in each)
-    assert f"to accept {family} (the family of {boom}): `relaxfuzz {told}`; {bang}, of the same" in line
+    assert f"to accept {family} (the family of {boom}): `relaxfuzz {told}`; {bang} of the same" in line
     assert main(told.replace("URL", "https://example.org/1").split()) == 0
     assert gate(now, policy) == 0
 
