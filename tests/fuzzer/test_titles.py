@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.module.source import module_source
@@ -123,6 +125,19 @@ def case_of(module: Any, name: str, expression: str = "") -> Case:
 def failed(case: Case, oracle: OracleName) -> Verdict:
     """The failing verdict of an oracle, in this process."""
     return next(each for each in judge_case(case, (oracle,)) if each.outcome is Outcome.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("slug", "words"),
+    [
+        ("gradient-cumsum-exclusive", r"relax\.cumsum\(.*\) is -?[\d.]+, by finite differences -?[\d.]+"),
+        ("gradient-where-broadcast", r"relax\.where has the type float32\(2, 3\), its operand float32\(3,\)"),
+    ],
+)
+def test_a_wrong_gradient_is_told_by_its_slopes_or_by_its_type(slug: str, words: str) -> None:
+    (known,) = load([slug])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    assert re.fullmatch(f"Gradient of {words}", title_of(case, failed(case, OracleName.NUMERIC)))
 
 
 @pytest.mark.parametrize(

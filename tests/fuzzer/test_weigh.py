@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.reductions.values import constants_in
 from fuzzer.triage.questions import EDITS, rare
 from fuzzer.triage.weigh import weigh
+from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.ir.sketch.emit import emit
@@ -75,6 +77,8 @@ def with_parameter(case: Case, ty: Any) -> Case:
         ("script-boxed-attribute", (HARD, S5), ""),
         ("inplace-calls-hint", (HARD, S2), "needs device hints"),
         ("remove-unused-parameters-made-closure", (HARD, S4), "needs closures"),
+        ("compute-prim-value-name-elsewhere", (HARD, S4), "needs a function with a name that the pass itself gives"),
+        ("merge-composite-beside-another", (HARD, S3), ""),
         ("remove-unused-parameters-elsewhere", (OURS, S5), ""),
         ("rewrite-dataflow-reshape-branch", (OURS, S5), ""),
     ],
@@ -143,6 +147,37 @@ def test_constants_that_are_no_ordinary_numbers_are_seen_and_replaced(
     assert Judge(worker, ()).ask(rare, edited) == set()
     ((_, constant),) = constants_in(take(plain))
     assert np.all(constant.value.numpy() == np.float32(1.0 if special else value))
+
+
+@I.ir_module
+class Taking:
+    @R.function
+    def main(
+        f: R.Callable((R.Tensor((2,), "float32"),), R.Tensor((2,), "float32")), x: R.Tensor((2,), "float32")
+    ) -> R.Tensor((2,), "float32"):
+        return f(x)
+
+
+def test_a_parameter_that_is_a_function_is_given_a_closure(worker: IsolatedWorker) -> None:
+    case = Case(str(tvm.ir.save_json(Taking)), (PassRef("Normalize", "relax.transform.Normalize()"),), 0)
+    assert Judge(worker, ()).ask(rare, case) == {Rarity.CLOSURES}
+
+
+class Deadly(Judge):
+    """Its process dies when it runs the program."""
+
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        runs = isinstance(function, Elsewhere) and function.name == "wrong"
+        return super().ask(signal.raise_signal, signal.SIGSEGV) if runs else super().ask(function, *arguments)
+
+
+def test_a_program_that_dies_when_it_is_run_is_a_memory_error(worker: IsolatedWorker) -> None:
+    case, oracle = case_of("expand-matmul-of-sum-out-dtype")
+    judge = Deadly(worker, (oracle,))
+    (found,) = judge.verdicts(case)
+    weight = weigh(judge, case, (case, found), found, UNKNOWN)
+    assert weight.severity is S1
+    assert weight.reason.startswith("the program dies when it is run (signal 11")
 
 
 @I.ir_module

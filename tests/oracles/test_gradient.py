@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numeric_samples as samples
@@ -46,6 +47,16 @@ def test_right_gradients_agree() -> None:
 def test_wrong_gradients_are_seen(spoil: Any) -> None:
     wrong = np.ascontiguousarray(spoil((3 * X**2 * W).astype("float32")))
     assert found(cubes, (X, W), (wrong,))[0] == "gradient differs from differences"
+
+
+def test_a_wrong_slope_is_told_along_one_element() -> None:
+    gradients, generator = ((-3 * X**2 * W).astype("float32"),), np.random.default_rng(0)
+    wrong, _ = wrong_gradient(cubes, (X, W), [0], gradients, 1e-9, generator)
+    assert wrong is not None
+    row, column = map(int, re.findall(r"\d", wrong.where))
+    assert wrong.where == f" along element [{row}, {column}]"
+    slope = pytest.approx(3 * X[row, column] ** 2, rel=1e-4)
+    assert (float(wrong.expected), -float(wrong.observed)) == (slope, slope)
 
 
 def test_gradients_of_another_form_are_seen() -> None:
