@@ -12,6 +12,7 @@ from fuzzer.core.config import Config, ConfigError, parse_operators
 from fuzzer.shard.draw import draw_subjects, subjects_per_module
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
+from strategies import Feature
 
 COUNT = 24
 
@@ -50,6 +51,23 @@ def test_an_aimed_campaign_draws_more_of_its_operators_and_is_another_one() -> N
     assert more > COUNT / 2 > plain
     assert aimed.identity != config().identity
     assert Config.from_json(aimed.to_json()) == aimed
+
+
+@pytest.mark.parametrize(
+    ("names", "least", "most"),
+    [
+        (("LegalizeOps", "FuseOps"), 0, 0),
+        (("PropagateSharding",), COUNT // 4, 3 * COUNT // 4),
+        (("PropagateSharding", *["FuseOps"] * 3), 1, COUNT // 3),
+    ],
+)
+def test_features_on_demand_are_drawn_as_often_as_passes_look_for_them(
+    names: tuple[str, ...], least: int, most: int
+) -> None:
+    each = replace(config(), passes=names)
+    drawn = [draw_subjects(each, 1, number) for number in range(COUNT)]
+    spread = [subjects for subjects in drawn if subjects and Feature.DISTRIBUTED in subjects.drawn.features]
+    assert least <= len(spread) <= most
 
 
 @pytest.mark.parametrize(
