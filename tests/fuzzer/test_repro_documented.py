@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,10 @@ def test_what_is_not_at_its_default_is_named_and_quoted() -> None:
     made = repro_script(case, verdict, nearest=False, full=False)
     assert made.parts.words.title.startswith("LegalizeOps computes relax.nn.layer_norm(center=False) wrongly: ")
     assert f"# The documentation of TVM says: {said}" in made.text
+    granted = [
+        re.findall(r"expected, (\w+=0, .*|.*, \w+=0)\)", each.text) for each in short_forms(case, verdict).scripts
+    ]
+    assert [[each.startswith("rtol=0, ") for each in found] for found in granted] == [[True], [False]]
 
 
 def test_of_a_call_that_is_shown_alone_no_change_of_the_program_is_told(shown: tuple[Case, Verdict]) -> None:
