@@ -136,11 +136,11 @@ PLANTED: dict[Feature, int] = {
 }
 """Chance, in 64ths, that the last function is planned to have a feature that is on; others come by themselves."""
 
-_FEATURES = tuple(feature for feature in Feature if feature not in ON_DEMAND)
+_FEATURES = tuple(Feature)
 
 
 def draw_swarm(draw: Draw, demand: Iterable[Feature] = (), forbid: Iterable[Feature] = ()) -> frozenset[Feature]:
-    """Draw the features that one case may use; four draws, none of them filtered.
+    """Draw the features that one case may use; no draw is filtered.
 
     All-zero draws (what a shrinker aims for) switch everything off but the demanded features.
 

@@ -235,6 +235,18 @@ def test_what_no_contract_speaks_of_is_told_behind_the_findings(
     assert f"\n{told}.\n" in render_markdown(report, lambda _: "")
 
 
+def test_a_campaign_that_judged_few_cases_says_so_behind_the_findings(
+    directory: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = shard(1)
+    result.tallies["crash", "Mine", "invalid", "it cannot be built"] = 200
+    with Store.open(Path(directory), read_only=False) as store:
+        store.record_shard(result, 2.0)
+    assert main(["findings", directory]) == 0
+    told = "Only 128 of 328 cases could be judged; most frequent reason: invalid: it cannot be built (200x)"
+    assert " ".join(capsys.readouterr().out.split()).endswith(told)
+
+
 def test_new_ones_come_first_within_their_standing(
     directory: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,9 +7,20 @@ from typing import Any
 import pytest
 
 from fuzzer.core.config import Config
+from fuzzer.shard import shard
 from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
 from oracles.metamorphic import environment
 from relaxkit.passes.contract import OracleName
+
+
+def test_what_the_generator_raises_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("no\nshape")
+
+    monkeypatch.setattr(shard, "draw_subjects", broken)
+    (done,) = run_shard(ShardTask(Config(7, ("Normalize",), (), (OracleName.CRASH,), 2, None, 1), 3, limit=1))
+    assert isinstance(done, ExampleDone)
+    assert done.tallies == (("crash", "the generator", "invalid", "the generator raised ValueError: no shape"),)
 
 
 def test_an_error_of_the_harness_is_in_the_log_with_the_example_that_shows_it(
