@@ -52,7 +52,7 @@ _LOUD = {
 class Rarity(TextEnum):
     """Things that ordinary programs do not have; a failure that needs one of them is less grave."""
 
-    VALUES = "NaN, infinities or denormals"
+    VALUES = "NaN, infinities, denormals or the greatest floats"
     EMPTY = "dims of 0"
     FLOAT8 = "float8"
     HINTS = "device hints after which no pipeline runs the pass"
@@ -80,6 +80,7 @@ class Culprit(TextEnum):
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
     REDUCTIONS = "s_tir.LowerInitBlock"
+    SHAPES = "VMShapeLower"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,12 @@ class Blame:
     Attributes:
         name: A pass, of Relax or TIR, or another part of TVM, which begins with the name of a ``Culprit``.
         reason: How that is known, where it is not the judged pass.
+        silent: Whether what it does changes results, though only the form of a module was looked at.
     """
 
     name: str
     reason: str = ""
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from fuzzer.core.text import first_line
-from oracles.core.verdict import SYMBOL, Difference, Evidence
+from oracles.core.verdict import NOT_AS_DOCUMENTED, SYMBOL, Difference, Evidence
 from relaxkit.passes.contract import OracleName
 
 
@@ -116,7 +116,8 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
     if found.kind == "wrong-gradient":
         return Symptom(f"wrong-gradient: {message.rpartition(': ')[2]}")  # the operator that is differentiated
     if oracle is OracleName.ENVIRONMENT or not (found.kind == _ILL_FORMED or _RAISED.fullmatch(found.kind)):
-        return Symptom(f"{oracle}: {found.kind}: {message}")
+        which = f", {about}" if found.kind == NOT_AS_DOCUMENTED and about else ""  # lost digits, or another thing
+        return Symptom(f"{oracle}: {found.kind}: {message}{which}")
     symptom = Symptom(_form(message, about), laddered=True) if found.kind == _ILL_FORMED else _raised(found, message)
     # A second run starts from what the first one made, which no first run is given: values that nothing defines then,
     # and what a function that others use refuses then, are of other causes.

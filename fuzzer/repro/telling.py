@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.edits import dead_bindings
 from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.walk import operators_of, places, sequences
+from relaxkit.ir.types import flat
+from relaxkit.ir.walk import expressions_in, operator_of, operators_of, places, sequences
 from strategies.detect.features import features_of
 from strategies.scope.features import Feature
 
 _UNTOLD = frozenset({"relax.abs", "relax.add", "relax.call_tir", "relax.logical_not"})
 """Operators that the minimizer itself puts in the place of others, and the call of a kernel."""
+_NO_DTYPE = ("None", "", "void")
 _MANY = 12  # bindings of a module that is not small: what it has may be there by chance
 _MARKS = (
     Feature.RECURSION, Feature.PRIVATE_CALLS, Feature.PACKED_CALLS, Feature.UNKNOWN_SHAPES, Feature.VDEVICE,
@@ -40,7 +44,33 @@ def telling(module: Any) -> str:
     if not functions or sum(map(len, map(places, functions))) >= _MANY:
         return "" if functions else "on a PrimFunc"
     operators = sorted(operators_of(module) - _UNTOLD)
+    if any(_loose(place) for function in functions for place in places(function)):
+        return "when a variable has a vaguer type than its value"
     if any(dead_bindings(sequence) for function in functions for sequence in sequences(function)) and not operators:
         return "on an unused binding"
     marks = ", ".join(operators) or next((each.value for each in _MARKS if each in features_of(module)), "")
+    if len(operators) == 1:
+        marks += _unknown(module)
     return f"on {marks.replace('match-', 'match_').replace('-', ' ')}" if marks and len(operators) <= 2 else ""
+
+
+def _loose(place: Any) -> bool:
+    """Say whether a binding declares less of its value than is inferred, which TVM's parser writes into the value."""
+    declared, value = place.var.ty, place.value
+    inferred = getattr(value, "ty", None)
+    if operator_of(value):
+        with contextlib.suppress(Exception):
+            alone = relax.Call(value.op, value.args, value.attrs, value.ty_args)
+            inferred = relax.BlockBuilder().normalize(alone).ty
+    if isinstance(place.binding, relax.MatchCast) or inferred is None or tvm_ffi.structural_equal(declared, inferred):
+        return False
+    return bool(relax.analysis.type_base_check(declared, inferred) == relax.analysis.BaseCheckResult.PASS)
+
+
+def _unknown(module: Any) -> str:
+    """Say which part of the type of an operand is unknown, of calls of operators."""
+    operands = [each for call in expressions_in(module) if operator_of(call) for each in call.args]
+    tensors = [leaf for each in operands for leaf in flat(each.ty) if isinstance(leaf, relax.TensorType)]
+    if any(leaf.dtype is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors):
+        return " of unknown dtype"
+    return " of unknown shape" if any(leaf.shape is None for leaf in tensors) else ""

@@ -16,14 +16,17 @@ from typing import Any
 import tvm
 
 from fuzzer.core.case import Case, load_module
-from fuzzer.core.text import cut, plain
+from fuzzer.core.text import cut
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
-from fuzzer.repro.checks.check import PRINTED, seen_line
+from fuzzer.repro.checks.check import seen_line
+from fuzzer.repro.essence import essence, is_bare
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.special_values import needed
 from fuzzer.repro.table import forms_of, one_line
 from fuzzer.repro.telling import surroundings, telling
+from oracles.core.blame import run_inside
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
@@ -32,18 +35,17 @@ from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
 from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
+from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
-from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.undefined import undefined
-from relaxkit.ir.walk import expressions, expressions_in, operator_of
+from relaxkit.ir.walk import expressions_in, operator_of
 from relaxkit.passes.contract import OracleName
 
 MOST = 110
-_MOST_READ = 10_000
-"""Characters of a message: some rules look at what follows again and again."""
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
+_CALL, _RECURSION, _OF_A_TENSOR = "on a call to another function", "on recursion", "on a tensor of "
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
@@ -60,40 +62,11 @@ _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
+_SECOND = re.compile(r"(?<=\w) (?:inside an? |when a function ).*")
+"""Where it happens, behind what it hangs on."""
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
-_OF_TYPE = r"Expression of type (.*?) cannot be assigned to"
-_WRONG_TYPE = r"All information in Type annotations.*?the expression (R\.[\w.]+)\("
-_CHECK = r"\A.*?Check failed: (?:\((.*?)\) is false|(.*?\([^()]* vs\. [^()]*\)))\s*:?\s*"
-_PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.DOTALL), plain)
-    for pattern, plain in (
-        (r"# Metadata omitted.*?show it\.", ""),
-        (
-            r"\A.*has true for relax\.force_pure but false for is_pure.*",
-            "relax.force_pure is left on an impure function",
-        ),
-        (r"Operator-specific validation \(FValidate\) for (\S+) identified error:\s*", r"call of \1: "),
-        (rf"{_OF_TYPE} a variable of type \1\Z", "a variable is on another device than its value"),
-        (_OF_TYPE, r"a value of type \1 is bound to"),
-        (rf"{_WRONG_TYPE}.* as (R\..*), the expression outputs \2\Z", r"\1 is on another device than its type says"),
-        (rf"{_WRONG_TYPE}.*", r"the type of \1 is not the one that is inferred"),
-        (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
-        (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)"\)', r"(\1) \2"),
-        (r'R\.Tensor\(\(([^()]*)\), dtype="(\w+)", vdevice="[^"]*"\)', r"(\1) \2 on a vdevice"),
-        (r'R\.Tensor\(dtype="(\w+)", ndim=(\d+)\)', r"\1 of rank \2"),
-        (rf"{_CHECK}(?=[^\s:])", ""),  # what is said of it says more
-        (rf"{_CHECK}\Z", r"the check `\1\2` fails"),
-        (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*", ""),
-        (r"^\s*Error: | when calling:.*|(?:(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n).*", ""),  # the first sentence
-        (r"In (relax[\w.]+), the first input shape.*? is (\w+) and the second.*? is (\w+).*", r"\1 of dims \2 and \3"),
-        (r"\b(?:Data[fF]low)?[vV]ar(?:iable)? [lg]v\d*\b", "a variable"),
-        (r"Argument (\d+) type mismatch: expected (.*), given (.*)", r"argument \1 is \3 instead of \2"),
-        (r"\s+", " "),
-        (r" :(?=\w)", ": "),
-    )
-)
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
 
 
@@ -119,12 +92,30 @@ class _Told:
 
     @cached_property
     def modules(self) -> tuple[tvm.IRModule, tvm.IRModule]:
-        """The modules before the pass at fault, as it was, and after it; of all passes where it is none of them."""
-        subject = self.subject
+        """The modules before the pass at fault, as it was, and after it; of all passes where none of them runs it."""
+        subject, culprit = self.subject, self.verdict.culprit
         names = [step.ref.name for step in subject.plan.steps[: len(subject.chain)]]
-        index = names.index(self.verdict.culprit) if self.verdict.culprit in names else len(names) - 1
+        index = names.index(culprit) if culprit in names else len(names) - 1
+        if culprit not in names and (inside := run_inside(subject.built(index), subject.input_of(index), culprit)):
+            return inside
         copy = subject.facts.reload if index == 0 and subject.facts is not None else None
         return copy or subject.input_of(index), subject.chain[index].module
+
+    @property
+    def names_operator(self) -> bool:
+        """Say whether a function of an operator is at fault: the title names that, the next line the function."""
+        return "relax." in self.blame.replace("relax.dpl.", "")
+
+    @property
+    def who(self) -> str:
+        """What the title accuses of something that it does itself."""
+        return self.blame if self.blame and not self.names_operator else self.verdict.culprit
+
+    @cached_property
+    def error(self) -> str:
+        """The error in words of the program; empty where it has none, and what the failure hangs on is known."""
+        error = essence(self.evidence, self.evidence.details.error)
+        return "" if is_bare(error) and self.when else f": {error}"
 
     @cached_property
     def changes(self) -> list[Difference]:
@@ -139,9 +130,13 @@ class _Told:
         module = load_module(self.case)
         passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
         held = [] if passing is None else [found.held for found in differences(module, passing)]
-        told = next((each for each in held if each and each not in _PLAIN), "") or telling(module)
-        if self.blame.startswith(told.removeprefix("on ")):
-            told = ""  # the blame names it
+        told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
+        if not told.startswith("when") and (marks.startswith(("when", told)) or (told, marks) == (_CALL, _RECURSION)):
+            told = marks  # says more
+        if self.names_operator and told.startswith("on relax.") and ", " in told:
+            told = re.sub(r".*?(relax\.[.\w]+).*", r"on \1", self.blame)
+        elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
+            told = f"{marks} of {told.removeprefix(_OF_A_TENSOR)}"
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
         return told if told and repeats else f"{told} {self.around}".strip()
 
@@ -170,31 +165,23 @@ def title_of(
         title = "" if tell is None else tell(verdict.culprit, told)
     except Exception:  # of what TVM cannot do once more with these modules; a script is worth more than its title
         title = ""
-    if blame and title.startswith(f"{verdict.culprit} ") and verdict.culprit in (both := _fit(f"{blame} in {title}")):
-        title = both  # cut before the pass, it would say nothing of that
+    if title.startswith(f"{verdict.culprit} ") and blame and not told.names_operator:
+        both = f"{blame} {'behind' if verdict.oracle is OracleName.NUMERIC else 'in'} {title}"
+        title = both if len(both) <= MOST else f"{blame}{title.removeprefix(verdict.culprit)}"
     return _fit(title or one_line(f"{verdict.culprit}: {verdict.shown.message}"))
-
-
-def essence(evidence: Evidence, message: str = "") -> str:
-    """Reduce an error of TVM's to what it says of the program."""
-    text = PRINTED.sub("", plain(message or evidence.message))[:_MOST_READ]
-    for pattern, plainer in _PLAINER:
-        text = pattern.sub(plainer, text)
-    text = text.strip(" .:,")
-    if text or not evidence.frames:
-        return text
-    return f"an assertion in {evidence.frames[0].rpartition(':')[2]} does not hold"
 
 
 def _fit(head: str, when: str = "", rest: str = "") -> str:
     """Put on one line what fits: ``when`` where it says something new, and of the rest whole clauses."""
     head, when = " ".join(head.split()), f" {when}" if when and when.removeprefix("on ") not in head + rest else ""
     room = MOST - len(head)
+    first = _SECOND.sub("", when)
+    when = first if len(when) + len(rest) > room >= len(first) + len(rest) else when
     short, bare = _clause(rest, room - len(when)), _clause(rest, room)
     if len(when) > room or (bare and not short and not when.startswith(" when")):
         when, short = "", bare
     if len(head) <= MOST:
-        return head + when + (short or _words(rest, room - len(when)))
+        return head + when + (short or ("" if when else _words(rest, room)))  # a message is cut only where it says all
     whole = _clause(head, MOST)  # of which little says nothing
     return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole or cut(head, MOST)
 
@@ -226,7 +213,9 @@ def _death(culprit: str, told: _Told) -> str:
 
 
 def _crash(culprit: str, told: _Told) -> str:
-    return _fit(f"{culprit} fails", told.when, f": {essence(told.evidence)}")
+    if told.blame and culprit not in {step.ref.name for step in told.subject.plan.steps}:
+        return _fit(f"{told.blame} makes a module on which {culprit} fails", told.when, told.error)
+    return _fit(f"{culprit} fails", told.when, told.error)
 
 
 def _well_formed(culprit: str, told: _Told) -> str:
@@ -285,7 +274,7 @@ def _locality(culprit: str, told: _Told) -> str:
     how = (told.minimized and surroundings(variation.module)) or variation.change.words
     how = f"when a function is called `{names[0]}`" if len(names) == 1 else how
     if (error := again.error or plain.error) is not None:
-        return _fit(f"{culprit} fails {'' if again.error else 'except '}{how}", "", f": {essence(error)}")
+        return _fit(f"{culprit} fails", f"{'' if again.error else 'except '}{how}", f": {essence(error)}")
     changes = (each for each in differences(plain.module, again.module) if each.part is not Part.FUNCTION_NEW)
     return _fit(f"{culprit}, {how}, {next(changes).change}")
 
@@ -300,16 +289,17 @@ def _environment(culprit: str, told: _Told) -> str:
 
 
 def _numeric(culprit: str, told: _Told) -> str:
-    evidence, details = told.evidence, told.evidence.details
-    error = f": {essence(evidence, details.error)}"
+    evidence, details, error = told.evidence, told.evidence.details, told.error
     if evidence.kind == "does-not-build":
-        what = f"relax.{details.operator}" if details.operator else "A module"
+        what, when = f"relax.{details.operator}" if details.operator else "A module", told.when
+        if when.startswith(f"on {what}"):
+            what, when = when.removeprefix("on "), ""
         if told.blame and not details.operator:
-            return _fit(f"{told.blame} fails on the output of {culprit}", told.when, error)
+            return _fit(f"{told.blame} fails behind {culprit}", told.when, error)
         after = "" if culprit.startswith(_BUILD) else f" after {culprit}"
-        return _fit(f"{what} does not build{after}", told.when, error)
+        return _fit(f"{what} does not build{after}", when, error)
     if evidence.kind == "run-error":
-        if stale := _stale_call(told.modules[1]):
+        if stale := stale_call(told.modules[1]):
             return _fit(f"{culprit} {stale}", told.around)
         who = f"{told.blame} fails when {details.entry} is" if told.blame else f"{details.entry} fails when"
         return _fit(f"{who} run after {culprit}", told.when, error)
@@ -320,7 +310,8 @@ def _numeric(culprit: str, told: _Told) -> str:
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
         how = "wrongly over a dim of 0" if told.blame == Culprit.REDUCTIONS else "wrongly"
-        return _with(given, f"{told.blame or culprit} computes {details.operator}", f" {how}: {values}")
+        special = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
+        return _with(given, f"{told.who} computes {details.operator}", f"{special} {how}: {values}")
     if evidence.kind == GRADIENT:
         found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
         given = next((given_to(each) for each in found), {})
@@ -330,13 +321,26 @@ def _numeric(culprit: str, told: _Told) -> str:
         return _with(given, f"{culprit} of {details.operator}", values)
     if evidence.kind not in _VALUES:
         return _fit(f"{culprit} {_WORDS.get(evidence.kind, 'changes the result of a program')}", told.when)
-    shape = "the shape " if evidence.kind == "wrong-shape" else ""
-    head = f"{culprit} makes {details.entry} return {shape}{values}"
-    if not told.changes or told.when.startswith("when"):
-        return _fit(head, told.when)
-    change = told.changes[0].change
-    fits = (f"{head} (it {each})" for each in (change, change.partition(" from ")[0]) if len(head + each) + 6 <= MOST)
-    return next(fits, head)
+    returns = f"{'the shape ' if evidence.kind == 'wrong-shape' else ''}{values}"
+    if told.when.startswith("when"):
+        does = [f"goes wrong {told.when}"]
+    else:
+        change = told.changes[0].change if told.changes else ""
+        does = [_with_attributes(told), change, re.split(" from | with ", change)[0]] if change else []
+    ends = (returns, returns.partition(" at index")[0])
+    lines = (f"{culprit} {each}: {details.entry} returns {end}" for each in does for end in ends)
+    fits = (line for line in lines if len(line) <= MOST)
+    return next(fits, "") or _fit(f"{culprit} makes {details.entry} return {returns}", told.when)
+
+
+def _with_attributes(told: _Told) -> str:
+    """Tell what the pass changes first, with the attributes of an operator that it drops."""
+    found = told.changes[0]
+    gone = found.before if found.part in (Part.OPERATORS, Part.OPERATOR_GONE) else ""
+    calls = (each for each in expressions_in(told.modules[0]) if gone and operator_of(each) == gone)
+    given = next((given_to(each) for each in calls), {})
+    listed = ", ".join(f"{name}={value}" for name, value in given.items())
+    return found.change.replace(gone, f"{gone}({listed})", 1) if listed else found.change
 
 
 def _roundtrip(culprit: str, told: _Told) -> str:
@@ -348,24 +352,11 @@ def _roundtrip(culprit: str, told: _Told) -> str:
     return _fit(one_line(f"{what} does not round-trip through {notation}: {evidence.message}"))
 
 
-def _stale_call(module: tvm.IRModule) -> str:
-    """Tell of a call between functions of which only the callee was changed; empty where all calls fit."""
-    functions = dict(relax_functions(module))
-    for name, function in functions.items():
-        for call in (each for each in expressions(function.body) if isinstance(each, tvm.relax.Call)):
-            callee = functions.get(call.op.name_hint) if isinstance(call.op, tvm.ir.GlobalVar) else None
-            if callee is None:
-                continue
-            kinds = [[type(each.ty) for each in values] for values in (call.args, callee.params)]
-            if kinds[0] != kinds[1]:
-                return f"changes the parameters of {call.op.name_hint}, but not the call of it in {name}"
-    return ""
-
-
 def _with(given: dict[str, Any], head: str, rest: str) -> str:
     """Name as many attributes behind a head as fit."""
     said = [f"{name}={value}" for name, value in given.items()]
-    lines = (f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}{rest}" for end in (len(said), 1, 0))
+    heads = [f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}" for end in (len(said), 1, 0)]
+    lines = (f"{each}{end}" for each in heads for end in (rest, rest.partition(" at index")[0]))
     return next((line for line in lines if len(line) <= MOST), _fit(head, "", rest))
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import tvm
@@ -22,9 +24,10 @@ from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.findings.signature import normalise
+from fuzzer.triage.traits import ELEMENTARY
 from fuzzer.worker.child import breadcrumb
 from oracles.core.applicability import refusal_of
-from oracles.core.blame import PassTrace, first_writer, names_inside
+from oracles.core.blame import PassTrace, first_writer, names_inside, run_inside
 from oracles.core.evidence import evidence_of, unbuildable
 from oracles.core.function_signatures import mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
@@ -32,11 +35,14 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Evidence, Notation, Verdict
 from oracles.gradient.oracle import KIND as WRONG_GRADIENT
 from oracles.measure.input_variations import Variation
+from oracles.numeric.oracle import undocumented
 from oracles.semantics.replay import FLOAT8
+from oracles.semantics.single import NAME
 from oracles.structural.postcondition import arguments
+from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
-from relaxkit.ir.operator_facts import HOOKS, NAMED_HOOKS
+from relaxkit.ir.operator_facts import HOOKS, LAYOUTS, NAMED_HOOKS
 from relaxkit.ir.types import dims_of, flat
 from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
@@ -45,6 +51,7 @@ from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
 from relaxkit.runtime.run import session
+from relaxkit.runtime.values import from_tvm, to_tvm
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value", WRONG_GRADIENT})
@@ -52,6 +59,7 @@ _ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
 _CAST = "relax.astype"
 _IN_PLACE = "relax.call_tir_inplace"
 _NO_DTYPE = ("None", "", "void")
+_OF_SHAPES = "heap_data["
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _Step = tuple[str, Callable[[Any], Any]]
 """Its name, empty for one of our own, and the pass."""
@@ -80,6 +88,8 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             found = of_operators(made[0], evidence)
         if found is None and index is not None:
             found = _inside(subject, index, elementary, evidence)
+    elif evidence.kind == "uninitialized-read" and _OF_SHAPES in evidence.observed:
+        found = Blame(str(Culprit.SHAPES), "what it makes is all that writes and reads values of symbolic dims")
     elif evidence.kind in _ONCE_MORE:
         found = _overwriting(subject.output.module)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
@@ -90,7 +100,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             "a reduction is initialized in its loop, which never runs over a dim of 0",
         )
     elif evidence.kind == NOT_AS_DOCUMENTED:
-        found = Blame(
+        found = _generator(subject) or Blame(
             f"{Culprit.LOWERING} of {evidence.details.operator}", "a call of it by itself gives another result"
         )
     elif index is None:
@@ -102,7 +112,9 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     elif verdict.oracle is not OracleName.NUMERIC:
         crash = verdict.oracle is OracleName.CRASH
         found = (_spoiler(subject, index) if crash else None) or _inside(subject, index, elementary, evidence)
-        found = found or _in_hook(subject, index, evidence) or _inference(subject, index, evidence)
+        again = verdict.oracle is OracleName.IDEMPOTENCE
+        given = subject.chain[index].module if again else subject.input_of(index)
+        found = found or _in_hook(subject, index, given, evidence) or _inference(subject, index, evidence)
         if found is None and crash:
             placed = symptom_of_verdict(verdict).place != ""
             found = (placed and of_operators(subject.input_of(index), evidence)) or _hook(subject, index)
@@ -190,6 +202,20 @@ def of_operators(module: Any, evidence: Evidence) -> Blame | None:
     return None
 
 
+def _generator(subject: Subject) -> Blame | None:
+    """Blame LLVM's code generator where the same kernels, generated as C, give a call's documented result."""
+    wrong = undocumented(subject)
+    with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as place, contextlib.suppress(Exception):  # no C compiler
+        if wrong is not None:
+            library = str(Path(place) / "generated.so")
+            relax.build(wrong.call.module, "c").export_library(library)
+            values = [to_tvm(each) for each in wrong.call.arguments]
+            observed = from_tvm(relax.VirtualMachine(tvm.runtime.load_module(library), tvm.cpu())[NAME](*values))
+            if wrong.expectation.mismatch(observed) is None:
+                return Blame(str(Culprit.LLVM), "the same kernels, generated as C, give what is documented")
+    return None
+
+
 def _shows(module: Any, evidence: Evidence) -> bool:
     """Say whether a module has what was observed, or does not build with an error of the same place and words."""
     if evidence.details.notation is Notation.JSON:
@@ -249,7 +275,7 @@ def _same(left: Evidence, right: Evidence) -> bool:
 
 def _unsound(module: Any) -> bool:
     """Say whether TVM's checker objects to a module, a call does not fit its function, or a cast cannot succeed."""
-    if complaint(module) is not None or mistyped_call(module) is not None:
+    if complaint(module) is not None or mistyped_call(module) is not None or stale_call(module):
         return True
     casts = [place.binding for _, function in relax_functions(module) for place in places(function)]
     return any(
@@ -309,7 +335,7 @@ def _hook(subject: Subject, index: int) -> Blame | None:
         with contextlib.suppress(Exception):  # what it raises was asked for before
             if hook is not None and (attribute := hook(call)):
                 what = "drops an operand, an attribute or the operator, or its result has another form than the call"
-                return Blame(f"{operator_of(call)} (its {attribute})", f"{step.ref.name} calls it, and it {what}")
+                return Blame(f"{operator_of(call)} (its {attribute})", f"{step.ref.name} calls it, and it {what}", True)
     return None
 
 
@@ -325,30 +351,48 @@ def _spoiler(subject: Subject, index: int) -> Blame | None:
         return None
     with tvm.transform.PassContext(instruments=[PassTrace(observe)]):
         apply(subject.built(index), given)
-    return Blame(found[0], "it makes an ill-formed module, on which a later pass raises an error") if found else None
+    if not found:
+        return None
+    reason = "it makes an ill-formed module, on which a later pass raises an error"
+    entered = run_inside(subject.built(index), given, found[0])
+    parts = CONTRACTS[found[0]].inside if found[0] in CONTRACTS and entered is not None else ()
+    for name in (each for each in ELEMENTARY if each in parts):  # functions, which no instrument sees
+        made = apply(getattr(relax.transform, name)(), entered[0]).module if entered is not None else None
+        if made is not None and _unsound(made):
+            return Blame(name, f"{found[0]} calls its function, and {reason}")
+    return Blame(found[0], reason)
 
 
-def _in_hook(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
-    """Blame the function of an operator that the pass only calls, where that raises by itself."""
-    called = [each for each in expressions_in(subject.input_of(index)) if operator_of(each)]
-    reason = f"{subject.plan.steps[index].ref.name} calls it, and it raises the same error by itself"
-    for call, (file, (attribute, ending)) in itertools.product(called, NAMED_HOOKS.items()):
-        if f"{file}:{operator_of(call).rpartition('.')[2]}{ending}" in evidence.frames:
-            return Blame(f"{operator_of(call)} (its {attribute})", reason)
-    for call, (attribute, given) in itertools.product(called, HOOKS.items()):
-        try:
-            if operator_has(operator_of(call), attribute):
-                call.op.get_attr(attribute)(call, *given)
-        except Exception as error:
-            if _same(evidence_of(error), evidence):
-                return Blame(f"{operator_of(call)} (its {attribute})", reason)
+def _in_hook(subject: Subject, index: int, given: Any, evidence: Evidence) -> Blame | None:
+    """Blame the function of an operator that the pass only calls, where that raises by itself.
+
+    Layouts are inferred from those of the operands, so that each call takes what the calls before it gave.
+    """
+    step, layouts = subject.plan.steps[index], dict[Any, Any]()
+    desired = _argument(step.ref, lambda value: isinstance(value, dict)) or {}
+    reason = f"{step.ref.name} calls it, and it raises the same error by itself"
+    for place in itertools.chain.from_iterable(places(function) for _, function in relax_functions(given)):
+        call, operator = place.value, operator_of(place.value)
+        for file, (attribute, ending) in NAMED_HOOKS.items() if operator else ():
+            if f"{file}:{operator.rpartition('.')[2]}{ending}" in evidence.frames:
+                return Blame(f"{operator} (its {attribute})", reason)
+        for attribute, rest in HOOKS.items() if operator else ():
+            try:
+                if operator_has(operator, attribute):
+                    laid_out = attribute == LAYOUTS
+                    made = call.op.get_attr(attribute)(call, *((desired, layouts) if laid_out else rest))
+                    if laid_out and isinstance(place.var, relax.DataflowVar):
+                        layouts[place.var] = made.output_layouts[0]
+            except Exception as error:
+                if _same(evidence_of(error), evidence):
+                    return Blame(f"{operator} (its {attribute})", reason)
     return None
 
 
 def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame type inference, or the block builder, where rebuilding the module raises in the same place."""
     step = subject.plan.steps[index]
-    asked = _asked_types(step.ref) if Trait.RETYPES_THE_GIVEN in step.contract.traits else None
+    asked = _argument(step.ref, callable) if Trait.RETYPES_THE_GIVEN in step.contract.traits else None
     for error, operator in rebuilt(subject.input_of(index), asked):
         if _same(error, evidence):
             inferred = operator and not error.frames[0].startswith("src/relax/ir/")
@@ -373,12 +417,11 @@ def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[
             yield evidence_of(error), builder.operator
 
 
-def _asked_types(ref: Any) -> Callable[[Any], Any] | None:
-    try:
-        given = arguments(ref)
-        return next((value for value in given.values() if callable(value)), None)
-    except (NotLiteral, TypeError):
-        return None
+def _argument(ref: Any, wanted: Callable[[Any], bool]) -> Any:
+    """Return the first argument of a kind that a pass was built with; ``None`` where nobody can tell."""
+    with contextlib.suppress(NotLiteral, TypeError):
+        return next((value for value in arguments(ref).values() if wanted(value)), None)
+    return None
 
 
 @relax.expr_functor.mutator

@@ -119,10 +119,17 @@ def first_run(case: Case, verdict: Verdict) -> tuple[Case, Verdict] | None:
     return next(((again, each) for each in fails if signature(each).message == signature(verdict).message), None)
 
 
-def rare(case: Case) -> frozenset[Rarity]:
-    """Return, in a worker, the rare things that a case has."""
+def rare(case: Case, culprit: str = "") -> frozenset[Rarity]:
+    """Return, in a worker, the rare things that a case has: its module, or what the passes before ``culprit`` make."""
     breadcrumb("traits")
-    module = load_module(case)
+    found = _rare_in(load_module(case), case)
+    names = [ref.name for ref in case.passes]
+    before = case.passes[: names.index(culprit)] if culprit in names else ()
+    given = Subject(load_module(case), before, input_seed=case.input_seed).output.module if before else None
+    return found if given is None else found | _rare_in(given, case)
+
+
+def _rare_in(module: Any, case: Case) -> frozenset[Rarity]:
     features, sketch, called = features_of(module), take(module), operators_of(module)
     parts = [part for ty in types_of(sketch) for part in parts_of_type(ty)]
     dtypes = [str(getattr(part, "dtype", "")) for part in parts]

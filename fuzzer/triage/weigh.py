@@ -35,7 +35,7 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
         verdict: The verdict on ``case``.
         traits: What else is known of ``case``.
     """
-    found = [judge.ask(_asked("rare"), each) for each in {case, first[0]}]
+    found = [judge.ask(_asked("rare"), each, verdict.culprit) for each in {case, first[0]}]
     present = frozenset[Rarity].intersection(*(each if isinstance(each, frozenset) else frozenset() for each in found))
     ordinary = functools.partial(judge.ask, _asked("ordinary"), case, verdict, judge.oracles)
     # Not needed where the process died once more, either; what has no counterpart minimization has tried to do without.
@@ -51,6 +51,8 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)
     wrong = judge.ask(_asked("wrong"), case, verdict.culprit) if loud else ""
+    if not wrong and at_fault.silent and verdict.oracle is OracleName.POSTCONDITION:
+        wrong = "so results are wrong, too"
     if isinstance(wrong, Died) and wrong.death is Death.SIGNAL:
         wrong = f"the program dies when it is run ({wrong.kind})"
     if isinstance(wrong, str) and wrong:

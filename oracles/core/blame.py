@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tvm
 import tvm_ffi
@@ -79,6 +79,34 @@ def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozense
     with tvm.transform.PassContext(instruments=[trace]):
         apply(built, module)
     return frozenset((*seen, *trace.running[1:]))
+
+
+def run_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> tuple[Any, Any] | None:
+    """Return the modules before and after the first run of a pass inside of another; ``None`` where it does not end."""
+    watch = _RunWatch(name)
+    with tvm.transform.PassContext(instruments=[watch]):
+        apply(built, module)
+    return (watch.before, watch.after) if watch.after is not None else None
+
+
+@pass_instrument
+class _RunWatch:
+    """Keeps the input and the output of the first run of a pass."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.before: tvm.IRModule | None = None
+        self.after: tvm.IRModule | None = None
+
+    def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Keep the input."""
+        if str(info.name) == self._name and self.before is None:
+            self.before = module
+
+    def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Keep the output."""
+        if str(info.name) == self._name and self.after is None:
+            self.after = module
 
 
 def first_writer(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> str:

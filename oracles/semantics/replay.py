@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,8 @@ class WrongCall:
         guilty: The operator.
         what: What is wrong with its result, in two or three words.
         culprit: The pass that lowers it.
+        flags: Attributes, true or false, that are given otherwise than by default, and without which nothing is wrong:
+            one cause each, for many operators are wrong in several ways.
     """
 
     call: SingleCall
@@ -73,6 +75,7 @@ class WrongCall:
     culprit: str
     expectation: Expectation
     mismatch: Mismatch
+    flags: tuple[str, ...] = ()
 
     @property
     def evidence(self) -> Evidence:
@@ -87,6 +90,7 @@ class WrongCall:
                 stage=Phase.SINGLE_CALL,
                 entry=self.call.operator,
                 operator=self.guilty,
+                subject=", ".join(self.flags),
                 variation=_kind_of(self.call.arguments).value,
                 numbers=self.mismatch.numbers,
                 rests_on=EvidenceClass.OURS if self.mismatch.slight else None,
@@ -96,6 +100,21 @@ class WrongCall:
 
 def fault_of(call: SingleCall) -> WrongCall | None:
     """Find what is wrong with what TVM computes for one call; ``None`` where nothing is, or nothing can be said."""
+    found = _fault_of(call)
+    if found is None or found.what != VALUE:
+        return found
+    return replace(found, flags=tuple(flag for flag in call.flags if not _is_wrong(call, flag)))
+
+
+def _is_wrong(call: SingleCall, flag: str) -> bool:
+    """Say whether a call is wrong with the other value of a flag, too, or that cannot be."""
+    try:
+        return _fault_of(call.with_other(flag)) is not None
+    except Exception:
+        return True
+
+
+def _fault_of(call: SingleCall) -> WrongCall | None:
     try:
         plain = Interpreter(call.module).call(NAME, call.arguments)
         program = session().build(private_constants(call.module))
@@ -146,14 +165,18 @@ def run_poisoned(program: Program, symbol: str, arguments: Sequence[Any], patter
 
 
 def _kind_of(arguments: Any) -> Variation:
-    """Return the inputs that operands are like: ordinary ones, or without elements, NaN, infinite."""
+    """Return the inputs that operands are like: ordinary ones, or without elements, NaN, infinite, the greatest."""
     arrays = arrays_in(arguments)
     if any(each.size == 0 for each in arrays):
         return Variation.NO_ELEMENTS
     floats = [each.astype("float64") for each in arrays if is_floating(each.dtype)]
     if any(bool(np.any(np.isnan(each))) for each in floats):
         return Variation.NAN
-    return Variation.INFINITIES if any(bool(np.any(np.isinf(each))) for each in floats) else Variation.DEFAULT
+    if any(bool(np.any(np.isinf(each))) for each in floats):
+        return Variation.INFINITIES
+    wide = [each for each in arrays if is_floating(each.dtype) and each.itemsize > 1]  # those of float8 are ordinary
+    greatest = any(bool(np.any(np.abs(each) == limits(each.dtype).max)) for each in wide)
+    return Variation.EXTREMES if greatest else Variation.DEFAULT
 
 
 def _has_small_float8(value: Any) -> bool:

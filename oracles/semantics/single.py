@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from tvm_ffi import structural_equal
 
 from oracles.core.module_facts import complaint
 from relaxkit.interpreter.registry import Request
-from relaxkit.ir.retype import fields_of
+from relaxkit.ir.retype import fields_of, with_fields
 from relaxkit.runtime.values import ShapeValue
 
 FLEGALIZE = "FLegalize"
@@ -52,7 +52,24 @@ class SingleCall:
     @property
     def given(self) -> dict[str, Any]:
         """The attributes that TVM's function gives another value where it is not told."""
-        return given_to(next(each.value for block in self.module[NAME].body.blocks for each in block.bindings))
+        return given_to(self._call)
+
+    @property
+    def flags(self) -> list[str]:
+        """The names of those that are true or false."""
+        return [name for name, value in self.given.items() if isinstance(value, bool)]
+
+    def with_other(self, flag: str) -> SingleCall:
+        """Return the call with the other value of a flag; raises whatever TVM raises where that cannot be."""
+        call, builder = self._call, relax.BlockBuilder()
+        attrs = with_fields(call.attrs, **{flag: not fields_of(call.attrs)[flag]})
+        with builder.function(NAME, [*self.module[NAME].params]):
+            builder.emit_func_output(builder.emit(relax.Call(call.op, call.args, attrs, call.ty_args)))
+        return replace(self, module=builder.get())
+
+    @property
+    def _call(self) -> relax.Call:
+        return next(each.value for block in self.module[NAME].body.blocks for each in block.bindings)
 
 
 def _function_of(operator: str) -> Any:

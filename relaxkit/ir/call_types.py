@@ -72,3 +72,20 @@ def _ill_typed_closure(function: Any, held: Any) -> str:
         if relax.analysis.type_base_check(param.ty, given.ty) == relax.analysis.BaseCheckResult.FAIL_L0:
             return f"argument {index} held by a closure: expected {param.ty}, given {given.ty}"
     return ""
+
+
+def stale_call(module: tvm.IRModule) -> str:
+    """Tell of a call between functions of which only the callee was changed; empty where all calls fit.
+
+    Inference compares less: it lets a tuple pass for a function.
+    """
+    functions = dict(relax_items(module))
+    for caller, function in functions.items():
+        for call in (each for each in expressions(function.body) if isinstance(each, relax.Call)):
+            if isinstance(call.op, tvm.ir.GlobalVar) and call.op in functions:
+                kinds = [[type(each.ty) for each in values] for values in (call.args, functions[call.op].params)]
+                if kinds[0] != kinds[1]:
+                    return (
+                        f"changes the parameters of {call.op.name_hint}, but not the call of it in {caller.name_hint}"
+                    )
+    return ""

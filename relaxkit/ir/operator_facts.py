@@ -15,7 +15,8 @@ def _relax(names: str) -> frozenset[str]:
     return frozenset(f"relax.{name}" for name in names.split())
 
 
-HOOKS: dict[str, tuple[Any, ...]] = {"FRelaxInferLayout": ({}, {}), "FInferMixedPrecision": ("float16",)}
+LAYOUTS = "FRelaxInferLayout"
+HOOKS: dict[str, tuple[Any, ...]] = {LAYOUTS: ({}, {}), "FInferMixedPrecision": ("float16",)}
 """Attributes of operators that are functions which passes call, with what they take beside the call."""
 NAMED_HOOKS = {"relax/op/_op_gradient.py": ("FPrimalGradient", "_grad")}
 """Files of TVM in which such functions are named after their operators: of which attribute, and what ends the name."""

@@ -10,12 +10,18 @@ from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import expressions, name_of, operator_of, places
+from relaxkit.ir.walk import callee_name, expressions, name_of, operator_of, places
+
+_RESULT = "the result of "
 
 
 def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
-    """Yield what a pass did that made the second module of the first: ``leaves the parameter x of main undefined``."""
+    """Yield what a pass did that made the second module of the first: ``leaves the parameter x of main undefined``.
+
+    Variables come before symbolic dims: a parameter that is gone takes the dims of its type along.
+    """
     given = [function for _, function in relax_functions(before)]
+    operators = {"", *(operator_of(place.value) for function in given for place in places(function))}
     known = [var for var, _ in after.functions_items()]
     old, new = functions_by_name(before), functions_by_name(after)
     for name, function in relax_functions(after):
@@ -30,8 +36,6 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         symbols = [*relax.analysis.free_symbolic_vars(function), *relax.analysis.tir_vars_in_type(function.ret_ty)]
         defined = set(relax.analysis.defined_symbolic_vars(function))
         free = [symbol for symbol in symbols if symbol not in defined]
-        for symbol in free:
-            yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
         bound = {place.var: place for place in places(function)}
         for place in bound.values():
             for each in (place.var, *expressions(place.value)):
@@ -40,12 +44,14 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         for var in _unbound(function.body, {*_bound_by(function.params), *free}):
             if var in defined:
                 yield f"uses the symbolic dim {var.name} of {name} before it is bound"
+            elif isinstance(var.ty, tvm.ir.PrimType):
+                free.append(var)
             elif var not in bound:
-                yield f"leaves {_origin(var, given)} of {name} undefined"
-            elif isinstance(var, relax.DataflowVar):
-                yield f"uses {_bound(bound[var])} outside of its dataflow block"
+                yield _without(var, _origin(var, given), name, function)
             else:
-                yield f"uses {_bound(bound[var])} where it is not bound"
+                yield _misplaced(bound[var], operators)
+        for symbol in free:
+            yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
 
 
 def _bound_by(variables: Sequence[relax.Var]) -> Iterator[Any]:
@@ -80,6 +86,39 @@ def _unbound(sequence: Any, scope: set[Any]) -> Iterator[Any]:
     yield from (var for var in expressions(sequence.body) if isinstance(var, relax.Var) and var not in scope)
 
 
+def _misplaced(place: Any, known: set[str]) -> str:
+    """Say where a bound variable is used that cannot be used there."""
+    operator = operator_of(place.value)
+    dataflow = isinstance(place.var, relax.DataflowVar)
+    if not dataflow and not place.branches:
+        return f"uses {_bound(place)} where it is not bound"
+    if operator not in known:  # what the pass has added
+        where = "a dataflow block" if dataflow else "a branch of an If"
+        return f"adds {operator} in {where}, and uses its result outside"
+    return (
+        f"uses {_bound(place)} outside of {'its dataflow block' if dataflow else 'the branch of an If that binds it'}"
+    )
+
+
+def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
+    """Say what a function does with a variable that nothing defines, where it does not give it to an operator."""
+    for place in places(function):
+        value = place.value
+        made = _bound(place) if name_of(place.var) == name_of(var) else ""
+        if made.startswith(_RESULT) and origin.startswith(_RESULT) and made != origin:
+            old, new = (each.removeprefix(_RESULT) for each in (origin, made))
+            return f"replaces {old} with {new}, but not the use of its result"
+        if isinstance(place.binding, relax.MatchCast) and value.same_as(var):
+            return f"leaves {origin} undefined in a match_cast of {name}"
+        if isinstance(value, relax.Call) and value.op.same_as(var):
+            return f"leaves {origin}, which {name} calls, undefined"
+        if value.same_as(var) and place.dataflow and not isinstance(place.var, relax.DataflowVar):
+            return f"leaves {origin}, which a dataflow block of {name} outputs, undefined"
+    if any(each.same_as(var) for each in expressions(function.body.body)):
+        return f"leaves {origin}, which {name} returns, undefined"
+    return f"leaves {origin} of {name} undefined"
+
+
 def _origin(var: Any, given: Sequence[relax.Function]) -> str:
     """Say what a variable of that name was before."""
     for function in given:
@@ -92,5 +131,9 @@ def _origin(var: Any, given: Sequence[relax.Function]) -> str:
 
 
 def _bound(place: Any) -> str:
-    operator = operator_of(place.value)
-    return f"the result of {operator}" if operator else f"the variable {name_of(place.var)}"
+    operator, called = operator_of(place.value), getattr(place.value, "op", None)
+    if operator == "relax.call_tir":
+        operator = callee_name(place.value.args[0])
+    elif not operator and isinstance(called, (relax.Var, tvm.ir.GlobalVar)):
+        operator = f"a call of {name_of(called) if isinstance(called, relax.Var) else called.name_hint}"
+    return f"{_RESULT}{operator}" if operator else f"the variable {name_of(place.var)}"

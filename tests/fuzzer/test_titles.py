@@ -16,8 +16,10 @@ from tvm.script import tirx as T
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.script_parts import Nearest
+from fuzzer.repro.checks.documented import shown_alone
+from fuzzer.repro.essence import essence
 from fuzzer.repro.module.source import module_source
-from fuzzer.repro.title import MOST, essence, title_of
+from fuzzer.repro.title import MOST, title_of
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -111,6 +113,23 @@ class Branches:
 
 
 @I.ir_module
+class Plain:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return x
+
+
+@I.ir_module
+class Loose:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor:
+        with R.dataflow():
+            lv: R.Tensor = R.rsqrt(x)
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
 class Argsort:
     @R.function
     def main(x: R.Tensor((2, 2), "float32")) -> R.Tensor((2, 2), "int32"):
@@ -153,12 +172,16 @@ def test_a_wrong_gradient_is_told_by_its_slopes_or_by_its_type(slug: str, words:
         ),
         (
             Given, "LiftTransformParams", "", OracleName.WELL_FORMED,
-            "LiftTransformParams leaves the parameter x of main undefined",
+            "LiftTransformParams leaves the parameter x, which main returns, undefined",
         ),
         (
             Bound, "BindParams", 'relax.transform.BindParams("main", {"x": np.ones((1,), "float32")})',
             OracleName.POSTCONDITION,
             "BindParams leaves num_input of main at 2, though it has 1 parameter left",
+        ),
+        (
+            Loose, "ConvertLayout", "relax.transform.ConvertLayout({})", OracleName.CRASH,
+            "ConvertLayout fails when a variable has a vaguer type than its value: one of two layouts is unknown",
         ),
         (
             Branches, "FuseOps", "", OracleName.CRASH,
@@ -177,9 +200,7 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     case = case_of(Exponent, "doubled", f"user:{tmp_path / 'edits.py'}:doubled")
     case = Case(case.module_json, case.passes, -1)
     title = title_of(case, failed(case, OracleName.NUMERIC))
-    assert (
-        title == "doubled makes main return -2.0 instead of -2.718 at index [0] (it replaces relax.exp with relax.add)"
-    )
+    assert title == "doubled replaces relax.exp with relax.add: main returns -2.0 instead of -2.718 at index [0]"
 
 
 def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:
@@ -204,7 +225,7 @@ def test_an_error_is_told_with_what_it_hangs_on() -> None:
     ("kind", "blame", "operator", "said"),
     [
         ("does-not-build", "", "", "A module does not build after FuseOps on relax.argsort"),
-        ("does-not-build", "Behind", "", "Behind fails on the output of FuseOps on relax.argsort"),
+        ("does-not-build", "Behind", "", "Behind fails behind FuseOps on relax.argsort"),
         ("does-not-build", "LegalizeOps", "argsort", "relax.argsort does not build after FuseOps"),
         ("run-error", "", "", "main fails when run after FuseOps on relax.argsort"),
         ("run-error", "virtual machine", "", "virtual machine fails when main is run after FuseOps on relax.argsort"),
@@ -220,6 +241,60 @@ def judged(culprit: str, module: Any, evidence: Evidence, blame: str = "") -> st
     ran = PassRef(culprit, f"relax.transform.{culprit}()")
     verdict = Verdict(OracleName.NUMERIC, Outcome.FAIL, culprit, evidence=evidence)
     return title_of(Case(str(tvm.ir.save_json(module)), (ran,), 0), verdict, blame=blame)
+
+
+def test_a_condition_in_cpp_is_told_only_where_nothing_else_is_known() -> None:
+    bare = crash_of("Check failed: (memo_.count(var)) is false: ")
+    assert title_of(case_of(Argsort, "FuseOps"), bare) == "FuseOps fails on relax.argsort"
+    assert title_of(case_of(Plain, "FuseOps"), bare) == "FuseOps fails: the check `memo_.count(var)` fails"
+    compared = crash_of("Check failed: axis < dims (-3 vs. 3) : ")
+    said = "FuseOps fails on relax.argsort: the check `axis < dims (-3 vs. 3)` fails"
+    assert title_of(case_of(Argsort, "FuseOps"), compared) == said, "the values are of the program"
+
+
+def test_a_failure_is_told_of_the_operator_and_of_its_dtype() -> None:
+    source = module_source(Argsort).text
+    old = next(line for line in source.splitlines() if "def main" in line)
+    other = Nearest("another dtype", ((old, old.replace('"float32"', '"float16"')),))
+    assert (
+        title_of(case_of(Argsort, "FuseOps"), crash_of("no"), other) == "FuseOps fails on relax.argsort of float32: no"
+    )
+
+
+def test_a_function_of_an_operator_that_the_title_names_is_told_below_it() -> None:
+    blame = "relax.argsort (its FRelaxInferLayout)"
+    assert title_of(case_of(Argsort, "FuseOps"), crash_of("no"), blame=blame) == "FuseOps fails on relax.argsort: no"
+
+
+def test_a_long_title_is_of_what_is_at_fault_alone() -> None:
+    verdict = crash_of("of a reason that takes many words")
+    blame = "Canonicalize" * 4
+    said = title_of(case_of(Argsort, "FuseOps"), verdict, blame=blame)
+    assert said == f"{blame} fails on relax.argsort: of a reason that takes many words"
+
+
+@pytest.mark.parametrize(
+    ("slug", "title"),
+    [
+        (
+            "static-plan-if-after",
+            "StaticPlanBlockMemory adds relax.memory.alloc_storage in a branch of an If, and uses its result outside",
+        ),
+        ("fold-batchnorm-axis", "FoldBatchnormToConv2D adds relax.add, relax.sqrt and 3 more: main returns"),
+        (
+            "legalize-not-equal-nan",
+            "LegalizeOps computes relax.not_equal of NaN wrongly: False instead of True at index [0]",
+        ),
+        ("legalize-instance-norm-center", "LegalizeOps computes relax.nn.instance_norm(center=False) wrongly: "),
+        ("legalize-instance-norm-cancels", "LegalizeOps computes relax.nn.instance_norm wrongly: "),
+    ],
+)
+def test_cases_of_the_corpus_are_told(slug: str, title: str) -> None:
+    (known,) = load([slug])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    verdict = failed(case, known.oracle)
+    alone = shown_alone(case, verdict, load_module(known))
+    assert title_of(case, verdict, alone=alone and alone.call).startswith(title)
 
 
 def test_a_call_that_was_forgotten_is_told_and_not_the_error_of_the_machine() -> None:
@@ -300,6 +375,7 @@ def test_oracles_that_say_little_of_the_module_have_titles(oracle: OracleName, c
             "Expression of type (n, 2) int8 cannot be int8 of rank 1",
         ),
         ("", "an assertion in Visit does not hold"),
+        ("Back optional access", "an Optional is read that is empty"),
         (
             """Operator-specific validation (FValidate) for relax.call_tir identified error:
 Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor((1,), dtype="float16")""",
@@ -317,12 +393,54 @@ def test_the_essence_of_an_error(message: str, said: str) -> None:
     assert essence(evidence) == said
 
 
+_SAID = {
+    "Number of arguments and parameters mismatch: Function lv has type R.Callable((R.Tensor((1,)),), R.Any) and "
+    "accepts 1 parameters, but was called with 2 arguments ((x, workspace))":
+        "lv takes 1 arguments, but is given 2: (x, workspace)",
+    "Check failed: gfunc.num_args == args.size() (1 vs. 3) : Invoking function main expects 1 arguments (x), "
+    "but 3 arguments were provided.":
+        "main takes 1, but is given 3",
+    "Binary operators must have the same datatype for both operands. However, R.add(x, y) uses datatype "
+    'T.float32 on the LHS (Type of R.Tensor((1,), dtype="float32")), and datatype T.int64 on the RHS (Type).':
+        "relax.add of float32 and int64 is ill-typed",
+    "Matmul requires the reduction length of the operands to be equal. However, the LHS x has shape "
+    "R.shape([2]), while the RHS y has shape R.shape([T.int64(1), n]). The reduction dimensions are not equal.":
+        "relax.matmul of shapes (2) and (1, n) is ill-typed",
+    "Check failed: (IsBaseOf(a, b)) is false: The `out_ty` argument for R.call_tir must be compatible with the "
+    "PrimFunc.  However, the PrimFunc's signature implies that the output should be "
+    'R.Tensor((2, 3), dtype="float32"), but the `out_ty` argument was T.Tuple(R.Tensor, R.Tensor)':
+        "out_ty of relax.call_tir is a tuple, but its PrimFunc returns (2, 3) float32",
+    "Check failed: (tensor) is false: Expected TensorType, but got R.Callable((R.Tensor,), R.Any, False)":
+        "a function is taken for a tensor",
+    "Check failed: (slot->value_computed) is false: PrimExpr s1 * T.int64(4) in function "
+    'I.GlobalVar("main") has not been computed':
+        "the dim s1 * 4 of main has not been computed",
+    "Mismatched compute.device_id on argument #1 when calling: `kernel(lv)`, expected to match lv2.device_id":
+        "compute and lv2 of a kernel differ in device_id",
+    "Cannot treat type `ir.GenericConst` as type `ir.Var`": "a constant is taken for a variable",
+    "Function 0x557788682920 is annotated as pure but contains an impure call":
+        "a function is annotated as pure but contains an impure call",
+    "Cannot decide min_value for typeT.bool": "Cannot decide min_value for type bool",
+    'Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32", vdevice="llvm:-1:global"), given '
+    'R.Tensor((1,), dtype="float32")':
+        "argument 0 lacks the vdevice of its parameter",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", _SAID)
+def test_what_tvm_says_of_a_program_is_told_with_its_values(message: str) -> None:
+    evidence = crash_of(message).evidence
+    assert evidence is not None
+    assert essence(evidence) == _SAID[message]
+
+
 def test_titles_fit_on_a_line() -> None:
     verdict = crash_of("the width of the thing is not what it was " * 9)
-    title = title_of(case_of(Argsort, "FuseOps"), verdict)
+    title = title_of(case_of(Plain, "FuseOps"), verdict)
     assert len(title) <= MOST
-    assert title.startswith("FuseOps fails on relax.argsort: the width of the thing is not what it")
-    assert title.endswith(" is not ...")  # a word, and none that begins something
+    assert title.startswith("FuseOps fails: the width of the thing is not what it")
+    assert title.endswith(" ...")  # a word, and none that begins something
+    assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps fails on relax.argsort", "it says enough"
 
 
 def test_a_pass_with_a_long_name_has_a_title() -> None:
@@ -333,9 +451,9 @@ def test_a_pass_with_a_long_name_has_a_title() -> None:
 
 
 def test_a_message_is_cut_where_a_clause_ends() -> None:
-    said = "Number of arguments and parameters mismatch: Function lv has type R.Callable((R.Tensor((1,)),), R.Any)"
-    title = title_of(case_of(Argsort, "FuseOps"), crash_of(f"{said} and accepts 1 parameters"))
-    assert title == "FuseOps fails on relax.argsort: Number of arguments and parameters mismatch"
+    said = "the first of the layouts does not fit: what came in is not among those that it knows of at all or of others"
+    title = title_of(case_of(Argsort, "FuseOps"), crash_of(said))
+    assert title == "FuseOps fails on relax.argsort: the first of the layouts does not fit"
 
 
 def test_what_is_cut_within_a_clause_says_so() -> None:

@@ -66,7 +66,7 @@ def with_parameter(case: Case, ty: Any) -> Case:
     [
         (WRONG, (DOCUMENTED, S1), ""),
         ("static-plan-inplace-packed", (DOCUMENTED, S1), ""),
-        ("legalize-not-equal-nan", (DOCUMENTED, S2), "needs NaN, infinities or denormals"),
+        ("legalize-not-equal-nan", (DOCUMENTED, S2), "needs NaN, infinities, denormals or the greatest floats"),
         ("legalize-sum-empty-symbolic", (DOCUMENTED, S2), "needs dims of 0"),
         ("legalize-astype-float8-zero", (DOCUMENTED, S2), "needs float8"),
         ("merge-composite-if", (HARD, S3), ""),
@@ -210,6 +210,45 @@ def test_what_the_first_case_does_not_have_is_not_needed(worker: IsolatedWorker)
     case, oracle = case_of("legalize-astype-float8-zero")
     ordinary, _ = case_of(WRONG)
     assert weighed(worker, case, oracle, first=ordinary).severity is S1
+
+
+@I.ir_module
+class Weighted:
+    @R.function
+    def main(w: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"num_input": 0})
+        return R.add(w, w)
+
+
+def test_what_passes_before_the_judged_one_make_is_rare_as_well(worker: IsolatedWorker) -> None:
+    names = ("LazyGetInput", "RewriteCUDAGraph")
+    passes = tuple(PassRef(name, f"relax.transform.{name}()") for name in names)
+    case = Case(str(tvm.ir.save_json(Weighted)), passes, 0)
+    ask = Judge(worker, ()).ask
+    assert Rarity.CLOSURES not in ask(rare, case, names[0])
+    assert Rarity.CLOSURES in ask(rare, case, names[1]), "functions as parameters"
+
+
+@I.ir_module
+class Pooled:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1, 1), "float32")) -> R.Tensor((1, 1, 1, 1), "float32"):
+        lowest = R.full(R.shape([1, 1, 1, 1]), R.const(-3.4028234663852886e38, "float32"), "float32")
+        return R.grad.max_pool2d_backward(x, lowest)
+
+
+def test_the_lowest_float_is_no_ordinary_number(worker: IsolatedWorker) -> None:
+    passes = (PassRef("LegalizeOps", "relax.transform.LegalizeOps()"),)
+    found = weighed(worker, Case(str(tvm.ir.save_json(Pooled)), passes, 0), OracleName.NUMERIC)
+    assert found.severity is S2
+    assert "the greatest floats" in found.reason
+
+
+def test_an_operand_that_an_operator_drops_changes_results(worker: IsolatedWorker) -> None:
+    case, _ = case_of("mixed-precision-attention-bias")
+    found = weighed(worker, case, OracleName.POSTCONDITION)
+    assert found.severity is S1
+    assert "results are wrong" in found.reason
 
 
 def test_an_order_is_needed_only_where_the_pass_alone_does_not_fail(worker: IsolatedWorker) -> None:

@@ -12,8 +12,8 @@ from sample_findings import finding
 from fuzzer.core.text import disarmed, first_line, plain, printable
 from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.findings.signature import normalise
+from fuzzer.repro.essence import essence
 from fuzzer.repro.markdown import _prose, escaped, fenced
-from fuzzer.repro.title import essence
 from fuzzer.store.writer import FindingState
 from oracles.core.verdict import Evidence
 from reports.junit import render_junit
