@@ -12,6 +12,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from fuzzer.findings.family import symptom_of_verdict
+from fuzzer.findings.signature import signature
 from oracles import Subject, judge
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Outcome, Verdict
 from oracles.measure.original import Original, unreported
@@ -68,6 +70,29 @@ def test_names_the_operator_in_the_midst_of_a_program() -> None:
     assert (seen.guilty, seen.what, seen.culprit) == ("relax.log_add_exp", "wrong value", "LegalizeOps")
     assert seen.evidence.message == "relax.log_add_exp: wrong value"
     assert "log of the sum of exponentials" in seen.evidence.expected
+
+
+def normalized(**flags: bool) -> Any:
+    """Return a module that normalizes values far from zero, with constants of both kinds that are not neutral."""
+    x, scale = relax.Var("x", relax.TensorType((1, 1, 4), "float32")), relax.const(np.full(1, 3.0, "float32"))
+    shifted = relax.op.add(x, relax.const(200.0, "float32")) if not flags else x
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        far = builder.emit(shifted)
+        builder.emit_func_output(builder.emit(relax.op.nn.instance_norm(far, scale, scale, 1, [2], **flags)))
+    return builder.get()
+
+
+@pytest.mark.parametrize("flag", ["center", "scale"])
+def test_what_is_wrong_by_a_flag_alone_is_another_finding(flag: str) -> None:
+    plain, seen = found(normalized()), found(normalized(**{flag: False}))
+    assert plain is not None
+    assert seen is not None
+    assert (plain.flags, seen.flags) == ((), (flag,))
+    verdicts = verdict(normalized()), verdict(normalized(**{flag: False}))
+    assert verdicts[0].shown.message == verdicts[1].shown.message
+    assert signature(verdicts[0]).id == signature(verdicts[1]).former != signature(verdicts[1]).id
+    assert len({symptom_of_verdict(each) for each in verdicts}) == 2
 
 
 def test_a_program_that_rounds_and_decides_is_not_accused() -> None:
