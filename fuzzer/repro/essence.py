@@ -53,6 +53,7 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\ABack optional access\Z", "an Optional is read that is empty"),
         (r"\A'key is not in Map'\Z", "a Map lacks a key"),
         (r"Cannot convert when exactly one of the layouts is unknown", "one of two layouts is unknown"),
+        (r"Do not have a default for (?=[\w.]+)", "it has no case for "),
         (r"(?<=cannot emit) this Relax operator.*", " it"),
         (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
         (r"(?<=type)T\.(?=\w+\Z)", " "),

@@ -23,6 +23,11 @@ _MARKS = (
     Feature.RECURSION, Feature.PRIVATE_CALLS, Feature.PACKED_CALLS, Feature.UNKNOWN_SHAPES, Feature.VDEVICE,
     Feature.SYMBOLIC_SHAPES, Feature.TUPLES, Feature.MATCH_CAST,
 )  # fmt: skip
+_CALLED = {
+    Feature.RECURSION: "a recursive function", Feature.PRIVATE_CALLS: "a call to another function",
+    Feature.PACKED_CALLS: "a packed function", Feature.MATCH_CAST: "match_cast",
+}  # fmt: skip
+"""What features are called that have no plain name."""
 
 
 def surroundings(module: Any) -> str:
@@ -48,10 +53,11 @@ def telling(module: Any) -> str:
         return "when a variable has a vaguer type than its value"
     if any(dead_bindings(sequence) for function in functions for sequence in sequences(function)) and not operators:
         return "on an unused binding"
-    marks = ", ".join(operators) or next((each.value for each in _MARKS if each in features_of(module)), "")
+    found = [_CALLED.get(each, each.value.replace("-", " ")) for each in _MARKS if each in features_of(module)]
+    marks = ", ".join(operators or found[:1])
     if len(operators) == 1:
         marks += _unknown(module)
-    return f"on {marks.replace('match-', 'match_').replace('-', ' ')}" if marks and len(operators) <= 2 else ""
+    return f"on {marks}" if marks and len(operators) <= 2 else ""
 
 
 def _loose(place: Any) -> bool:

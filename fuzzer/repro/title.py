@@ -45,7 +45,7 @@ from relaxkit.passes.contract import OracleName
 MOST = 110
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
-_CALL, _RECURSION, _OF_A_TENSOR = "on a call to another function", "on recursion", "on a tensor of "
+_CALL, _RECURSION, _OF_A_TENSOR = "on a call to another function", "on a recursive function", "on a tensor of "
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
@@ -237,8 +237,8 @@ def _well_formed(culprit: str, told: _Told) -> str:
 
 def _postcondition(culprit: str, told: _Told) -> str:
     """Tell what was lost; else what the claim says of this module, in its second line."""
-    for lost in (each for each in told.changes if each.part in _LOST):
-        return _fit(f"{culprit} {lost.change}", told.around)
+    if any(each.part in _LOST for each in told.changes):
+        return _fit(f"{culprit} {_lost(told.changes)}", told.around)
     done = told.evidence.details.done
     said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
     return _fit(f"{culprit}{said}", told.around)
@@ -309,7 +309,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
-        how = "wrongly over a dim of 0" if told.blame == Culprit.REDUCTIONS else "wrongly"
+        how = "imprecisely" if _near(expected, seen) else "wrongly"
+        how += " over a dim of 0" if told.blame == Culprit.REDUCTIONS else ""
         special = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
         return _with(given, f"{told.who} computes {details.operator}", f"{special} {how}: {values}")
     if evidence.kind == GRADIENT:
@@ -333,9 +334,19 @@ def _numeric(culprit: str, told: _Told) -> str:
     return next(fits, "") or _fit(f"{culprit} makes {details.entry} return {returns}", told.when)
 
 
+def _lost(changes: list[Difference]) -> str:
+    """Tell all that the first call has lost which has lost an operand or an attribute."""
+    first = next(each for each in changes if each.part in _LOST)
+    lost = [each for each in changes if each.part in _LOST and each.owner == first.owner]
+    gone = [each.name for each in lost if each.part is Part.OPERAND_GONE or each.after == "None"]
+    return f"drops {', '.join(gone)} of {first.owner}" if first.name in gone else first.change
+
+
 def _with_attributes(told: _Told) -> str:
     """Tell what the pass changes first, with the attributes of an operator that it drops."""
     found = told.changes[0]
+    if found.part in _LOST:
+        return _lost(told.changes)
     gone = found.before if found.part in (Part.OPERATORS, Part.OPERATOR_GONE) else ""
     calls = (each for each in expressions_in(told.modules[0]) if gone and operator_of(each) == gone)
     given = next((given_to(each) for each in calls), {})
@@ -358,6 +369,16 @@ def _with(given: dict[str, Any], head: str, rest: str) -> str:
     heads = [f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}" for end in (len(said), 1, 0)]
     lines = (f"{each}{end}" for each in heads for end in (rest, rest.partition(" at index")[0]))
     return next((line for line in lines if len(line) <= MOST), _fit(head, "", rest))
+
+
+def _near(expected: str, seen: str) -> bool:
+    """Say whether two floats differ by less than a hundredth: digits are lost."""
+    texts = [each.partition(" ")[0] for each in (expected, seen)]
+    try:
+        number, other = map(float, texts)
+    except ValueError:
+        return False
+    return any("." in each for each in texts) and abs(other - number) < abs(number) / 100
 
 
 def _rounded(text: str) -> str:

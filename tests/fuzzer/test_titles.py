@@ -297,6 +297,22 @@ def test_cases_of_the_corpus_are_told(slug: str, title: str) -> None:
     assert title_of(case, verdict, alone=alone and alone.call).startswith(title)
 
 
+@pytest.mark.parametrize(
+    ("seen", "how"), [("0.0034319758", "imprecisely: 0.003432 instead of"), ("0.5", "wrongly: 0.5 instead of")]
+)
+def test_lost_digits_are_told_from_another_result(seen: str, how: str) -> None:
+    numbers = ("[]", "0.0034413338 at index [0]", f"{seen}; 2 of 4 elements differ", seen)
+    evidence = Evidence("not-as-documented", "wrong", details=Details(operator="relax.exp", numbers=numbers))
+    assert judged("LegalizeOps", Exponent, evidence).startswith(f"LegalizeOps computes relax.exp {how} 0.003441")
+
+
+def test_all_that_a_call_has_lost_is_told() -> None:
+    (known,) = load(["mixed-precision-attention-attributes"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    verdict = failed(case, known.oracle)
+    assert title_of(case, verdict) == "ToMixedPrecision drops scale, causal_mask of relax.nn.attention"
+
+
 def test_a_call_that_was_forgotten_is_told_and_not_the_error_of_the_machine() -> None:
     @I.ir_module
     class Callers:
@@ -420,6 +436,7 @@ _SAID = {
     "Cannot treat type `ir.GenericConst` as type `ir.Var`": "a constant is taken for a variable",
     "Function 0x557788682920 is annotated as pure but contains an impure call":
         "a function is annotated as pure but contains an impure call",
+    "Do not have a default for relax.expr.If": "it has no case for relax.expr.If",
     "Cannot decide min_value for typeT.bool": "Cannot decide min_value for type bool",
     'Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32", vdevice="llvm:-1:global"), given '
     'R.Tensor((1,), dtype="float32")':
