@@ -136,7 +136,41 @@ class Sized:
 
 def test_the_pass_that_makes_an_ill_formed_module_is_blamed_for_what_a_later_one_raises(worker: IsolatedWorker) -> None:
     case = Case(str(tvm.ir.save_json(Sized)), (PassRef("build:default", 'relax.get_pipeline("default")'),), 0)
-    assert weighed(worker, case, OracleName.CRASH).blame == "KillAfterLastUse"
+    assert weighed(worker, case, OracleName.CRASH).blame == "CanonicalizeBindings", "a function, inside"
+
+
+@I.ir_module
+class Tupled:
+    @R.function
+    def f1(x: R.Tuple(R.Tensor((1,), "float32"), R.Tensor((1,), "float32"))) -> R.Tensor((1,), "float32"):
+        return R.const([1.0], "float32")
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Tupled
+        return cls.f1((x, x))
+
+
+def test_who_changes_a_function_and_not_its_caller_is_blamed_though_inference_lets_it_pass(
+    worker: IsolatedWorker,
+) -> None:
+    assert weighed(worker, case_of(Tupled, "LazyGetInput"), OracleName.NUMERIC).blame == "LazyGetInput"
+
+
+@I.ir_module
+class Chosen:
+    @R.function
+    def main(x: R.Tensor((), "bool"), x1: R.Tensor(("n",), "bool")) -> R.Tensor(("n",), "bool"):
+        n = T.int64()
+        if x:
+            lv: R.Tensor((n,), "bool") = x1
+        else:
+            lv: R.Tensor((n,), "bool") = x1
+        return lv
+
+
+def test_a_dim_that_is_read_unwritten_is_the_fault_of_what_keeps_dims(worker: IsolatedWorker) -> None:
+    assert weighed(worker, case_of(Chosen, "LazyGetInput"), OracleName.NUMERIC).blame == "VMShapeLower"
 
 
 def test_a_pass_of_tir_is_blamed_for_writing_into_its_input(worker: IsolatedWorker) -> None:
