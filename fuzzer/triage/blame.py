@@ -88,7 +88,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             found = of_operators(made[0], evidence)
         if found is None and index is not None:
             found = _inside(subject, index, elementary, evidence)
-    elif evidence.kind == "uninitialized-read" and _OF_SHAPES in evidence.observed:
+    elif evidence.kind == "uninitialized-read" and _OF_SHAPES in evidence.details.error:
         found = Blame(str(Culprit.SHAPES), "what it makes is all that writes and reads values of symbolic dims")
     elif evidence.kind in _ONCE_MORE:
         found = _overwriting(subject.output.module)

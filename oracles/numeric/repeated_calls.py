@@ -9,7 +9,7 @@ returned is held meanwhile, and must stay what it was.  And it is called in pois
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oracles.calling import NoAdapter, call
@@ -148,7 +148,8 @@ def _garbage(
     message = "the result depends on what was in memory before"
     if changed is None or error:
         expected = f"{entry.title} returns in any memory"
-        return Evidence("uninitialized-read", message, (), expected, error, details_of(entry, ExecMode.BYTECODE.value))
+        details = replace(details_of(entry, ExecMode.BYTECODE.value), error=error)
+        return Evidence("uninitialized-read", message, (), expected, error, details)
     return observed("uninitialized-read", message, changed, entry)
 
 
