@@ -21,8 +21,8 @@ from oracles.calling.parameters import (
     BindParams,
     BundleModelParams,
     CastParams,
+    Dtypes,
     LiftTransformParams,
-    dtypes_of,
 )
 from relaxkit.ir.functions import symbol_of
 from relaxkit.proof.evaluate import SymbolicProgram
@@ -41,11 +41,6 @@ class AdaptedCall:
     def __call__(self, program: SymbolicProgram, name: str, arguments: Sequence[Value]) -> Value:
         """Call a function; raises ``Open`` where an adapter has no form in terms."""
         function = self._functions[name]
-        for adapter in self._adapters:
-            if isinstance(adapter, CastParams):
-                wanted = adapter.dtypes.get(symbol_of(function), ())
-                if wanted != tuple(dtypes_of(param.ty) for param in function.params):
-                    raise Open("parameters of other dtypes")
         frame = CallFrame(symbol_of(function), tuple(arguments), num_input_of(function), as_it_is)
         return self._called(program, frame, 0)
 
@@ -63,7 +58,7 @@ class AdaptedCall:
             case BindParams():
                 return adapter.adapt(frame, _NoRunner())
             case CastParams():
-                return frame
+                return _retyped(adapter, program, frame)
             case Gradient():  # no term of the original says what it is
                 raise Open("an adjoint, which is measured")
             case BundleModelParams() if frame.num_input is None:
@@ -79,8 +74,8 @@ class AdaptedCall:
                 return replace(frame, arguments=(*frame.arguments[:first], fetch), num_input=first + 1)
             case LazySetOutput():
                 return _set_output(adapter, program, frame)
-            case LazyTransformParams() if not adapter.extra_get and not adapter.extra_set:
-                return _lazy_transform(adapter, program, frame)
+            case LazyTransformParams() if frame.function in self._names:
+                return _lazy_transform(adapter, program, frame, self._names[frame.function])
         raise Open("a calling convention without a form in terms")
 
     def _lifted(
@@ -124,45 +119,83 @@ class _Received:
         self.values[index] = self.program.settled(given[1])
         return TupleValue(())
 
-    def collected(self, arity: int | None) -> Value:
-        """Make the result: one value, or a tuple of so many fields, of as many as there are for -1."""
+    def collected(self, arity: int | None, nested: bool = False) -> Value:
+        """Make the result, as :func:`oracles.calling.lazy.collected` does: one value, a tuple of so many fields, ..."""
+        first = self.values.get(0)
+        if isinstance(first, TupleValue) and len(self.values) == 1 and not (nested and arity in (-1, 1)):
+            if arity in (-1, len(first.fields)):
+                return first
         length = 1 if arity is None else len(self.values) if arity < 0 else arity
         if sorted(self.values) != list(range(length)):
             raise Open("an output that is never set")
         return self.values[0] if arity is None else TupleValue(tuple(self.values[index] for index in range(length)))
 
 
+def _retyped(adapter: CastParams, program: SymbolicProgram, frame: CallFrame) -> CallFrame:
+    dtypes = adapter.dtypes.get(frame.function, ())
+    if len(dtypes) != len(frame.arguments):
+        return frame
+    arguments = tuple(_cast(program, value, dtype) for value, dtype in zip(frame.arguments, dtypes, strict=True))
+    before = adapter.results.get(frame.function)
+    return replace(frame, arguments=arguments, finish=lambda result: frame.finish(_cast(program, result, before)))
+
+
+def _cast(program: SymbolicProgram, value: Value, dtypes: Dtypes) -> Value:
+    """Return tensors in other dtypes, as the caller casts them; what is no tensor stays."""
+    if isinstance(dtypes, tuple) and isinstance(value, TupleValue) and len(value.fields) == len(dtypes):
+        return TupleValue(tuple(_cast(program, each, dtype) for each, dtype in zip(value.fields, dtypes, strict=True)))
+    return program.astype(value, dtypes) if isinstance(dtypes, str) else value
+
+
 def _set_output(adapter: LazySetOutput, program: SymbolicProgram, frame: CallFrame) -> CallFrame:
-    if frame.function in adapter.nested or frame.silent:
+    if frame.silent:
         raise Open("an output that is a tuple")
     received = _Received(program, {})
     position = len(frame.arguments) if frame.num_input is None else frame.num_input
     arguments = (*frame.arguments[:position], Callback(received.put), *frame.arguments[position:])
     number = None if frame.num_input is None else frame.num_input + 1
+    arity, nested = adapter.arity.get(frame.function, -1), frame.function in adapter.nested
     return replace(
-        frame, arguments=arguments, num_input=number, silent=True,
-        finish=_then(frame, received, adapter.arity.get(frame.function, -1)),
-    )  # fmt: skip
+        frame, arguments=arguments, num_input=number, silent=True, finish=_then(frame, received, arity, nested)
+    )
 
 
-def _lazy_transform(adapter: LazyTransformParams, program: SymbolicProgram, frame: CallFrame) -> CallFrame:
+def _lazy_transform(adapter: LazyTransformParams, program: SymbolicProgram, frame: CallFrame, name: str) -> CallFrame:
     if not frame.function.endswith(SUFFIX):
         return frame
     inputs = () if frame.num_input is None else frame.inputs
     items = frame.arguments[len(inputs) :]
     items = items[0].fields if len(items) == 1 and isinstance(items[0], TupleValue) else items
-    program.externals[adapter.get_item] = Callback(lambda given: items[_number(program, given[-1])])
+    # Further parameters stand for anything that the caller means for the callbacks, which must be handed it.
+    count = len(adapter.extra_get) + len(adapter.extra_set)
+    params = program.functions[name].params[len(inputs) :][:count]
+    tokens = tuple(program.given(("token", index), each.ty) for index, each in enumerate(params))
+    for_get, for_set = tokens[: len(adapter.extra_get)], tokens[len(adapter.extra_get) :]
+
+    def get(given: Sequence[Value]) -> Value:
+        return items[_number(program, _behind(for_get, given, 1)[0])]
+
+    program.externals[adapter.get_item] = Callback(get)
     finish, silent = frame.finish, frame.silent
     if adapter.set_item is not None:
         received = _Received(program, {})
-        program.externals[adapter.set_item] = Callback(received.put)
+        program.externals[adapter.set_item] = Callback(lambda given: received.put(_behind(for_set, given, 2)))
         finish, silent = _then(frame, received, -1), True
-    return replace(frame, arguments=tuple(inputs), finish=finish, silent=silent)
+    return replace(frame, arguments=(*inputs, *tokens), finish=finish, silent=silent)
 
 
-def _then(frame: CallFrame, received: _Received, arity: int | None) -> Callable[[Value], Value]:
+def _behind(tokens: Sequence[Value], given: Sequence[Value], count: int) -> Sequence[Value]:
+    """Return the arguments of a callback behind those that the caller meant for it."""
+    if len(given) != len(tokens) + count or tuple(given[: len(tokens)]) != tuple(tokens):
+        raise Open("a callback that is given other arguments than the caller's")
+    return given[len(tokens) :]
+
+
+def _then(
+    frame: CallFrame, received: _Received, arity: int | None, nested: bool = False
+) -> Callable[[Value], Value]:
     finish = frame.finish
-    return lambda _: finish(received.collected(arity))
+    return lambda _: finish(received.collected(arity, nested))
 
 
 def _fields(value: Value) -> tuple[Value, ...]:

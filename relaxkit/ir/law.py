@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
+TUPLE = "tuple"
+
+
 class On(NamedTuple):
     """A pattern: a call of one of some operators, separated by blanks, which the law finds under the name ``call``.
 
-    A name among its operands stands for a tensor of known dims, the same one each time.
+    A name among its operands stands for a tensor of known dims or for a shape, the same one each time. ``TUPLE`` in
+    the place of operators stands for a tuple of the operands.
     """
 
     operators: str
@@ -31,7 +35,8 @@ class Law:
 
     Attributes:
         name: The law in words.
-        right: Builds what it equals; takes operands as variables with their types, and calls, all by name.
+        right: Builds what it equals; takes operands as variables with their types, and calls, all by name. An
+            expression, or for kernels a module whose only Relax function has operands as parameters.
         condition: Says of the same whether the law holds; ``None``: wherever both sides have one type.
         source: What establishes it.
         exact: Whether it holds to the bit; else in real arithmetic, so that floats are rounded in another order.

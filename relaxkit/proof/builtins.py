@@ -47,10 +47,7 @@ class Builtins(Declared):
                 code, number = self._numbers(arguments[2:-1])
                 return self._match([self.term(arguments[0])], arguments[1], [(code, number)])
             case "make_shape" if isinstance(arguments[0], ShapeHeap):
-                dims = tuple(self._loaded(arguments[0], *pair) for pair in self._pairs(arguments[1:]))
-                term = self.terms.make("shape", None, dims)
-                self.shapes.setdefault(term, dims)
-                return term
+                return self.shape(tuple(self._loaded(arguments[0], *pair) for pair in self._pairs(arguments[1:])))
             case "make_prim_value" if isinstance(arguments[0], ShapeHeap):
                 return self._loaded(arguments[0], *self._numbers(arguments[1:]))
             case "copy":

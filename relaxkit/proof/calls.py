@@ -118,6 +118,12 @@ class Calls(Builtins):
                 return self.invoke(arguments[0], arguments[1:])
             case "relax.call_pure_packed" if isinstance(arguments[0], Callback):
                 return arguments[0].call(arguments[1:])
+            case "relax.call_pure_packed" if isinstance(arguments[0], External):
+                if (value := self.builtin(arguments[0].name, arguments[1:])) is not None:
+                    return value
+            case "relax.call_dps_packed" if isinstance(arguments[0], Closure):
+                given = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
+                return self.cast(expression.ty_args[0], self.invoke(arguments[0], given), frame)
         shown: Sequence[Value] = arguments if name.rpartition(".")[2] in _VIEWS else ()
         if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
             return placed(value, shown)

@@ -12,7 +12,7 @@ from relaxkit.ir.types import dims_of
 from relaxkit.proof.memory import Tensor
 from relaxkit.proof.state import Frame, Values
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import Placed, TupleValue, Value, memory_of, outline
+from relaxkit.proof.values import Placed, TupleValue, Value, memory_of, outline, placed
 
 _NO_DTYPE = ("", "void")
 
@@ -106,6 +106,27 @@ class Declared(Values):
         if axis >= len(known):
             raise Open("a value of a different rank than declared")
         return known[axis]
+
+    def given(self, label: tuple[Any, ...], ty: Any) -> Value:
+        """Return a value that a caller gives, of the type that it is declared with."""
+        value = self.leaf(label, ty)
+        self.learn(ty, value, Frame({}, {}))
+        return value
+
+    def astype(self, value: Value, dtype: str) -> Value:
+        """Cast a tensor that a caller gives or takes; one that has this dtype stays, and so does what is no tensor."""
+        if not isinstance(value, int):
+            return value
+        node: Any = self.terms[value]
+        kind, known, *rank = f"{node.label[-1] if node.head == 'param' else self._outlined(value)} ? ?".split(" ")
+        if kind != "tensor" or known in (dtype, *_NO_DTYPE):
+            return value
+        attributes = relax.op.astype(relax.Var("x", relax.TensorType(ndim=0, dtype=known)), dtype).attrs
+        term = self.terms.make("op", ("relax.astype", self.terms.objects.number(attributes)), (value,))
+        if rank[0].isdigit():
+            self.terms.declared[term] = f"tensor {dtype} {rank[0]}"
+            self.shapes.setdefault(term, tuple(self.size(value, axis) for axis in range(int(rank[0]))))
+        return placed(term)
 
     def learn(self, ty: Any, value: Value, frame: Frame) -> None:
         """Remember the dims of a value whose type tells all of them."""

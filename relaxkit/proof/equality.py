@@ -1,4 +1,7 @@
-"""Equality by laws: an e-graph of terms, in which those that some laws make equal are in one class, within bounds."""
+"""Equality by laws: an e-graph of terms, in which those that some laws make equal are in one class, within bounds.
+
+What operators compute of constants is a law of its own, which the reference interpreter says.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from typing import Any
 import tvm
 from tvm import relax
 
-from relaxkit.ir.law import Called, Law, On
+from relaxkit.ir.law import TUPLE, Called, Law, On
+from relaxkit.proof.constants import FOLDED, computed, near
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.evaluate import SymbolicProgram
 from relaxkit.proof.terms import Term, Terms
@@ -27,7 +31,7 @@ class Equality:
     """Says which terms some laws make equal.
 
     Attributes:
-        used: The laws that have made terms equal.
+        used: Names of the laws that have made terms equal, and whether each holds to the bit.
         operands: Terms of the variables that stand for operands of laws.
     """
 
@@ -38,16 +42,17 @@ class Equality:
         self._members: dict[Term, list[Term]] = {}
         self._variables: dict[Term, Any] = {}
         self._tried: set[Any] = set()
-        self.used: dict[Law, None] = {}
+        self._folded: set[Term] = set()
+        self.used: dict[str, bool] = {}
         self.operands: dict[Any, Term] = {}
 
     def equal(self, pairs: Sequence[tuple[Term, Term]], laws: Sequence[Law]) -> bool:
         """Say whether laws make each of some pairs of terms equal; exact laws are tried first."""
         end = time.monotonic() + MOST_SECONDS
         self.add(*itertools.chain(*pairs))
-        for tried in dict.fromkeys((tuple(law for law in laws if law.exact), tuple(laws))):
+        for tried, exact in (([law for law in laws if law.exact], True), (laws, False)):
             while any(self._find(one) != self._find(other) for one, other in pairs):
-                if len(self._parent) > MOST_NODES or not self._apply(tried, end):
+                if len(self._parent) > MOST_NODES or not self._fold(exact, end) | self._apply(tried, end):
                     break
             else:
                 return True
@@ -74,6 +79,9 @@ class Equality:
                     changed |= self._union(term, known.setdefault(key, term))
                 for whole in self._of(node.children[0], "tuple") if node.head == "item" else ():
                     changed |= self._union(term, self._terms[whole].children[node.label[0]])
+                for whole in self._of(node.children[0], "const") if node.head == "size" else ():
+                    size = self._shapes[whole][node.label]
+                    changed |= self._union(term, self._parent.setdefault(size, size))
 
     def _apply(self, laws: Sequence[Law], end: float) -> bool:
         """Apply laws wherever they fit; say whether anything has become equal."""
@@ -87,17 +95,65 @@ class Equality:
                     if right is not None and self._type(right) == self._type(term):
                         made.append((law, term, right))
         self.add(*(right for _, _, right in made))
-        united = [law for law, term, right in made if self._union(term, right)]
-        self.used.update(dict.fromkeys(united))
+        united = {law.name: law.exact for law, term, right in made if self._union(term, right)}
+        self.used |= united
         self.add()
         return bool(united)
+
+    def _fold(self, exact: bool, end: float) -> bool:
+        """Make what operators compute of constants equal to that; say whether anything has become equal."""
+        united = False
+        for term in sorted(self._parent):
+            node = self._terms[term]
+            if node.head != "op" or len(node.label) != 2 or term in self._folded or time.monotonic() > end:
+                continue
+            operands = [self._constant(each) for each in node.children]
+            if any(each is None for each in operands):
+                continue
+            found = computed(relax.Call(tvm.ir.Op.get(node.label[0]), operands, self._terms.objects.of[node.label[1]]))
+            if found is None or found.exact or not exact:
+                self._folded.add(term)
+            if found is not None and (found.exact or not exact):
+                value = self._program.term(found.value(self._program.array))
+                if self._type(term) not in (None, self._type(value)):
+                    continue
+                alike = [] if found.exact else [each for each in self._terms.arrays if self._near(value, each)]
+                self.add(value, *alike)
+                for each in (value, *alike):
+                    united |= self._union(term, each)
+                self.used[FOLDED] = self.used.get(FOLDED, True) and found.exact
+        self.add()
+        return united
+
+    def _near(self, one: Term, other: Term) -> bool:
+        """Say whether two constants are the same but for roundings."""
+        return one in self._terms.arrays and near(self._terms.arrays[one], self._terms.arrays[other])
+
+    def _constant(self, term: Term) -> Any:
+        """Return a constant, a shape of numbers or a tuple of these as an expression, ``None`` for anything else."""
+        for each in self._members[self._find(term)]:
+            node = self._terms[each]
+            if each in self._terms.arrays:
+                array = self._terms.arrays[each]
+                return relax.const(array, array.dtype.name)  # without a dtype it narrows what is of 64 bits
+            if node.head == "number":
+                return tvm.tirx.IntImm("int64", node.label)
+            if node.head in ("shape", "tuple"):
+                parts = [self._constant(its) for its in node.children]
+                if all(each is not None for each in parts):
+                    return relax.ShapeExpr(parts) if node.head == "shape" else relax.Tuple(parts)
+        return None
 
     def _right(self, law: Law, named: Any) -> Term | None:
         """Return the right side of a law as a term; ``None`` where its condition fails, or TVM refuses to build it."""
         if law.condition is not None and not law.condition(named):
             return None
         try:
-            function = function_of(law.right(named))
+            right = law.right(named)
+            if isinstance(right, tvm.IRModule):
+                (function,) = (each for _, each in right.functions_items() if isinstance(each, relax.Function))
+                return self._program.term(self._program.apart_from(right)([self.operands[p] for p in function.params]))
+            function = function_of(right)
             arguments = [self.operands[each] for each in function.params]
             return self._program.term(self._program.invoke(Closure(function, {}, self.dims.itself()), arguments))
         except Exception:
@@ -106,10 +162,11 @@ class Equality:
     def fits(self, pattern: On, term: Term, found: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Yield the ways in which a call fits a pattern; one with type arguments never does."""
         node = self._terms[term]
-        label: Any = node.label if node.head == "op" else ()
+        label: Any = node.label if node.head == "op" else (TUPLE, 0) if node.head == TUPLE else ()
         if len(label) != 2 or label[0] not in pattern.operators.split() or len(node.children) != len(pattern.operands):
             return
-        ways = [{**(found or {}), pattern.call: Called(tvm.ir.Op.get(label[0]), self._terms.objects.of[label[1]])}]
+        op = None if label[0] == TUPLE else tvm.ir.Op.get(label[0])
+        ways = [{**(found or {}), pattern.call: Called(op, self._terms.objects.of[label[1]])}]
         for operand, child in zip(pattern.operands, node.children, strict=True):
             ways = [each for way in ways for each in self._fits_class(operand, child, way)]
         yield from ways
@@ -120,11 +177,14 @@ class Equality:
             if variable is not None and found.get(pattern, variable) is variable:
                 yield {**found, pattern: variable}
         else:
-            for each in self._of(term, "op"):
+            for each in self._of(term, TUPLE if pattern.operators == TUPLE else "op"):
                 yield from self.fits(pattern, each, found)
 
     def _variable(self, root: Term) -> Any:
-        """Return the variable that stands for a class of tensors, ``None`` for what is none."""
+        """Return the variable that stands for a class of tensors, or its shape; ``None`` for what is neither."""
+        if root not in self._variables and (shapes := self._of(root, "shape")):
+            dims = self._terms[shapes[0]].children
+            self._variables[root] = relax.ShapeExpr([self.dims.expression(each) for each in dims])
         if root not in self._variables and (ty := self._type(root)) is not None:
             sizes = [self.dims.expression(each) for each in ty[1]]
             self._variables[root] = relax.Var("operand", relax.TensorType(sizes, ty[0]))

@@ -17,6 +17,7 @@ from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import State
 from relaxkit.proof.state import KILLED, Frame
 from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.runtime.external import handed_over
 from relaxkit.proof.values import Callback, Closure, External, Kernel, Placed, TupleValue, Value, memory_of, placed
 
 MOST_CALLS = 64
@@ -163,10 +164,7 @@ class SymbolicProgram(Calls):
             case tvm.ir.GenericConst():
                 return self._constant(expression)
             case relax.ShapeExpr():
-                shape = tuple(self.number(each, frame) for each in expression.values)
-                term = self.terms.make("shape", None, shape)
-                self.shapes.setdefault(term, shape)
-                return term
+                return self.shape(tuple(self.number(each, frame) for each in expression.values))
             case relax.Function():
                 return Closure(expression, frame.values, frame.dims)
             case relax.GlobalVar():
@@ -243,6 +241,8 @@ class SymbolicProgram(Calls):
     def _external(self, name: str) -> Value:
         if name not in self.externals and name in self._symbols:
             raise Open("a function of the module that is called as a packed function")
+        if name not in self.externals and (function := handed_over(name)) is not None:
+            return Closure(function)  # what another code generator made of it computes what it says
         return self.externals.get(name) or External(name)
 
     def _kernel(self, name: str, function: Any) -> Kernel:

@@ -141,20 +141,20 @@ def _compared(
         known[name, legal] = _settled(name, lambda: _evaluated(before, name, fixed, legal))
     if isinstance(one := known[name, legal], Proof):  # what the original does is its own affair
         return replace(one, result=Result.OPEN, refuted=False)
-    other, expected, used = one.program.follow(after), one.expected, dict[Law, None]()
+    other, expected, used = one.program.follow(after), one.expected, dict[str, bool]()
     observed = _settled(name, lambda: other.result(caller or SymbolicProgram.call_function, name, one.arguments))
     if isinstance(observed, Proof):
         return observed
     if expected != observed:
         equality = Equality(other.terms, other.dims, other.shapes)
-        if not laws or not equality.equal(tuple(zip(expected, observed, strict=True)), laws):
+        if not equality.equal(tuple(zip(expected, observed, strict=True)), laws or ()):
             last = expected[0] == observed[0]
             words = _words(other.terms, expected[last], observed[last])
             return Proof(Result.DIFFERENT, name, "effects: " * last + words)
         used |= equality.used
     if not other.raises_where(one.program):
         return Proof(Result.OPEN, name, "a check that may fail")
-    return Proof(Result.PROVED, laws=tuple(law.name for law in used), exact=all(law.exact for law in used))
+    return Proof(Result.PROVED, laws=tuple(used), exact=all(used.values()))
 
 
 def _evaluated(module: tvm.IRModule, name: str, fixed: Given | None, legal: bool) -> Evaluated:

@@ -163,14 +163,29 @@ class Values(ABC):
         term = self.terms.make("const", (array.dtype.name, tuple(int(dim) for dim in array.shape), digest))
         self.shapes.setdefault(term, tuple(self.dims.number(int(dim)) for dim in array.shape))
         self.terms.declared.setdefault(term, f"tensor {array.dtype.name} {array.ndim}")
+        self.terms.arrays.setdefault(term, array)
+        return term
+
+    def shape(self, dims: tuple[Term, ...]) -> Term:
+        """Return the shape of some dims: all dims of a shape, in order, are that shape."""
+        whole = self.terms[dims[0]].children[0] if dims and self.terms[dims[0]].head == "size" else -1
+        if self.terms.declared.get(whole) == f"shape {len(dims)}" and dims == tuple(
+            self.terms.make("size", axis, (whole,)) for axis in range(len(dims))
+        ):
+            return whole
+        term = self.terms.make("shape", None, dims)
+        self.shapes.setdefault(term, dims)
         return term
 
     def dims_of_shape(self, shape: Value) -> tuple[Term, ...]:
         """Return the dims of a shape; raises ``Open`` where they are not known one by one."""
-        node = self.terms[self.term(shape)]
-        if node.head != "shape":
+        term = self.term(shape)
+        if self.terms[term].head == "shape":
+            return self.terms[term].children
+        kind, _, rank = self.terms.declared.get(term, "").partition(" ")
+        if kind != "shape" or not rank.isdigit():
             raise Open("memory of a computed shape")
-        return node.children
+        return self.shapes.get(term) or tuple(self.terms.make("size", axis, (term,)) for axis in range(int(rank)))
 
     def reshaped(self, tensor: Tensor, shape: Value, call: Any = None) -> Tensor:
         """Give a tensor another shape: a view of it."""

@@ -66,18 +66,20 @@ class Terms:
     Attributes:
         objects: Numbers of equal objects of TVM.
         declared: Dtype and rank that values were first declared with.
+        arrays: What constants hold.
     """
 
     def __init__(self) -> None:
         self.objects = Objects()
         self.declared: dict[Term, str] = {}
+        self.arrays: dict[Term, Any] = {}
         self._nodes: list[Node] = []
         self._numbers: dict[Node, Term] = {}
 
     def copy(self) -> Terms:
         """Return a table of the same terms, to which others may be added."""
         other = Terms()
-        other.objects, other.declared = self.objects.copy(), dict(self.declared)
+        other.objects, other.declared, other.arrays = self.objects.copy(), dict(self.declared), dict(self.arrays)
         other._nodes, other._numbers = [*self._nodes], dict(self._numbers)
         return other
 

@@ -35,10 +35,19 @@ def with_codegen(built: Any, build: Callable[[Any], Any]) -> Any:
                 raise ValueError(f"{EXTERNAL_NAME} takes no calls of other functions of the module")
             symbol = str(function.attrs["global_symbol"])
             tvm.register_global_func(symbol, External(function, build), override=True)
+            _handed_over[symbol] = function
         return []
 
     tvm.register_global_func(f"relax.ext.{EXTERNAL_NAME}", generate, override=True)
     return built
+
+
+_handed_over: dict[str, Any] = {}
+
+
+def handed_over(symbol: str) -> Any:
+    """Return the Relax function that the generator was handed under a symbol; ``None`` where it made no such symbol."""
+    return _handed_over.get(symbol)
 
 
 class External:

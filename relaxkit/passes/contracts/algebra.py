@@ -57,12 +57,14 @@ ROWS: tuple[Contract, ...] = (
     ),
     _Rewriter(
         "OptimizeLayoutTransform",
+        laws=(laws.TRANSFORMED_BY_PERMUTATION, *laws.PERMUTATIONS),
         preconditions=(no_calls_in_place,),
         operators=_making(),
         postconditions=stated(algebra.undone_transform_left),
     ),
     _Rewriter(
         "ReorderPermuteDimsAfterConcat",
+        laws=(*laws.CONCATENATED, *laws.PERMUTATIONS),
         operators=_making("concat", "permute_dims"),
         postconditions=stated(algebra.concat_of_permuted_left),
     ),

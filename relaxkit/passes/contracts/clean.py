@@ -21,6 +21,7 @@ from relaxkit.passes.contract import (
     Variant,
     stated,
 )
+from relaxkit.passes.contracts import laws
 from relaxkit.passes.contracts.shared import (
     NO_SUCH_FUNCTION,
     ONE_BY_ONE,
@@ -140,6 +141,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RemoveRedundantReshape",
+        laws=laws.RESHAPES,
         inside=REWRITER,
         preconditions=(no_calls_in_place,),
         operators=Operators("rewrite_call drops what nothing reads, too", fewer=("*",)),

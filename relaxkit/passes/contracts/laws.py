@@ -10,7 +10,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.relax import op
 
-from relaxkit.ir.law import Law, On
+from relaxkit.ir.law import TUPLE, Law, On
 from relaxkit.ir.retype import with_fields
 
 _NUMBERS = ("float16", "bfloat16", "float32", "float64", "int", "uint")
@@ -19,6 +19,7 @@ _UNARY = (
     "relax.nn.relu relax.nn.silu relax.sigmoid relax.tanh relax.exp relax.negative relax.abs relax.sign relax.astype"
 )
 _BINARY = "relax.add relax.subtract relax.multiply relax.divide relax.maximum relax.minimum relax.not_equal"
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 _real = partial(Law, source="arithmetic of real numbers; of integers modulo two to the number of bits", exact=False)
 
 
@@ -105,6 +106,28 @@ def _permuted_afterwards(m: Any, places: slice) -> Any:
     return op.permute_dims(_again(m.function, *operands), axes)
 
 
+def _of(m: Any, name: str, count: int) -> list[Any]:
+    return [getattr(m, f"{name}{k}") for k in range(count)]
+
+
+def _permuted_alike(m: Any, count: int) -> bool:
+    axes = [_axes(*each) for each in zip(_of(m, "permuted", count), _of(m, "x", count), strict=True)]
+    return all(each == axes[0] for each in axes) and m.concat.attrs.axis is not None
+
+
+def _concatenated(m: Any, count: int) -> Any:
+    axes = _axes(m.permuted0, m.x0)
+    return op.permute_dims(op.concat(_of(m, "x", count), axes[m.concat.attrs.axis]), axes)
+
+
+def _moved(transform: Any) -> list[int]:
+    """Return which index of the operand each index of the result is; empty where one is computed."""
+    index_map = transform.attrs.index_map
+    initial = list(index_map.initial_indices)
+    axes = [next((k for k, each in enumerate(initial) if each.same_as(final)), -1) for final in index_map.final_indices]
+    return axes if sorted(axes) == [*range(len(initial))] else []
+
+
 _MOVED = On(_PERMUTE, ("x",), "permuted")
 PERMUTED_OPERANDS = tuple(
     Law(
@@ -118,6 +141,35 @@ PERMUTED_OPERANDS = tuple(
         ("a permuted and another tensor", _BINARY, (_MOVED, "y"), 1, lambda m: _rank(m.x) == _rank(m.y)),
         ("a tensor and a permuted one", _BINARY, ("y", _MOVED), -1, lambda m: _rank(m.x) == _rank(m.y)),
     )
+)
+CONCATENATED = tuple(
+    Law(
+        f"{words} permuted tensors that are concatenated may be permuted afterwards",
+        On("relax.concat", (On(TUPLE, tuple(On(_PERMUTE, (f"x{k}",), f"permuted{k}") for k in range(count)), "all"),),
+           "concat"),
+        partial(_concatenated, count=count),
+        partial(_permuted_alike, count=count),
+    )
+    for count, words in ((2, "two"), (3, "three"), (4, "four"))
+)  # fmt: skip
+TRANSFORMED_BY_PERMUTATION = Law(
+    "a layout transform by a permutation of the indices is a permutation",
+    On("relax.layout_transform", ("x",), "transform"),
+    lambda m: op.permute_dims(m.x, _moved(m.transform)),
+    lambda m: len(_moved(m.transform)) == _rank(m.x),
+)
+RESHAPES = (
+    Law(
+        "two reshapes are one",
+        On("relax.reshape", (On("relax.reshape", ("x", "other"), "inner"), "shape"), "outer"),
+        lambda m: op.reshape(m.x, m.shape),
+    ),
+    Law(
+        "a reshape to the shape that a tensor has is none",
+        On("relax.reshape", ("x", "shape"), "outer"),
+        lambda m: m.x,
+        lambda m: tvm_ffi.structural_equal(m.x.ty.shape, m.shape),
+    ),
 )
 REDUCED_OVER_ALL = Law(
     "a reduction without axes is over all of them",
@@ -178,3 +230,87 @@ NORMALIZED = Law(
     source="the formula in the documentation, with epsilon and momentum in the operands' dtype",
     exact=False,
 )
+
+
+def _normalized_per_row(m: Any) -> Any:
+    axes = list(m.norm.attrs.axes)
+    epsilon = relax.const(m.norm.attrs.epsilon, _dtypes(m.x)[0])
+    deviation = op.sqrt(op.add(op.variance(m.x, axes, keepdims=True), epsilon))
+    value = op.divide(op.subtract(m.x, op.mean(m.x, axes, keepdims=True)), deviation)
+    value = op.multiply(value, m.gamma) if m.norm.attrs.scale else value
+    return op.add(value, m.beta) if m.norm.attrs.center else value
+
+
+LAYERS_NORMALIZED = Law(
+    "layer_norm is its formula",
+    On("relax.nn.layer_norm", ("x", "gamma", "beta"), "norm"),
+    _normalized_per_row,
+    lambda m: (
+        _dtypes(m.x, m.gamma, m.beta) in (["float32"], ["float64"])
+        and [int(each) % _rank(m.x) for each in m.norm.attrs.axes] == [*range(_rank(m.x))][-len(m.norm.attrs.axes) :]
+    ),
+    source="the formula in the documentation, with epsilon in the operands' dtype",
+    exact=False,
+)
+
+# -- floats of other widths: the same real numbers, which are rounded otherwise ----------------------------------------
+
+_rounding = partial(Law, source="a cast between floats rounds, and does nothing else", exact=False)
+_LINEAR = f"{_MATMUL} " + " ".join(f"relax.nn.conv{rank}d{kind}" for rank in (1, 2, 3) for kind in ("", "_transpose"))
+_ELEMENTWISE = (
+    "relax.nn.relu relax.nn.silu relax.nn.gelu relax.sigmoid relax.tanh relax.exp relax.log relax.sqrt relax.sin "
+    "relax.cos relax.erf relax.square relax.negative relax.abs relax.sign relax.floor relax.ceil relax.round"
+)
+_MOVING = f"{_PERMUTE} relax.flatten relax.expand_dims relax.squeeze"
+_REDUCING = "relax.sum relax.mean relax.prod relax.max relax.min relax.variance relax.std"
+_ARITHMETIC = "relax.add relax.subtract relax.multiply relax.divide relax.maximum relax.minimum"
+
+
+def _cast_afterwards(m: Any) -> Any:
+    """Call an operator on operands as they were before they were cast, and cast the result."""
+    dtype = getattr(m.call.attrs, "out_dtype", None) or m.x_cast.attrs.dtype
+    plain = {"out_dtype": None} if getattr(m.call.attrs, "out_dtype", None) else {}
+    operands = [m.x, m.y] if hasattr(m, "y") else [m.x, m.shape] if hasattr(m, "shape") else [m.x]
+    return op.astype(_again(m.call, *operands, **plain), dtype)
+
+
+def _floats_are_cast(m: Any) -> bool:
+    casts = [m.x_cast.attrs.dtype, *([m.y_cast.attrs.dtype] if hasattr(m, "y") else [])]
+    dtypes = [*_dtypes(*([m.x, m.y] if hasattr(m, "y") else [m.x])), *map(str, casts)]
+    out = getattr(m.call.attrs, "out_dtype", None) or dtypes[0]
+    return all(each in _FLOATS for each in (*dtypes, str(out)))
+
+
+_X, _Y = (On("relax.astype", (name,), f"{name}_cast") for name in "xy")
+CASTS = (
+    Law(
+        "a cast to the dtype that a tensor has is none",
+        On("relax.astype", ("x",), "cast"),
+        lambda m: m.x,
+        lambda m: _dtypes(m.x) == [str(m.cast.attrs.dtype)],
+    ),
+    _rounding(
+        "two casts between floats are one",
+        On("relax.astype", (_X,), "cast"),
+        lambda m: op.astype(m.x, m.cast.attrs.dtype),
+        lambda m: all(each in _FLOATS for each in (*_dtypes(m.x), str(m.x_cast.attrs.dtype), str(m.cast.attrs.dtype))),
+    ),
+    _rounding(
+        "a product in another float dtype is cast",
+        On(_LINEAR, ("x", "y"), "product"),
+        lambda m: op.astype(_again(m.product, m.x, m.y, out_dtype=None), m.product.attrs.out_dtype),
+        lambda m: (
+            m.product.attrs.out_dtype is not None
+            and all(each in _FLOATS for each in (*_dtypes(m.x, m.y), str(m.product.attrs.out_dtype)))
+        ),
+    ),
+    *(
+        _rounding(f"what is computed of {words} may be cast afterwards", on, _cast_afterwards, _floats_are_cast)
+        for words, on in (
+            ("a cast float", On(f"{_ELEMENTWISE} {_MOVING} {_REDUCING}", (_X,), "call")),
+            ("a cast float and a shape", On("relax.reshape relax.broadcast_to", (_X, "shape"), "call")),
+            ("two cast floats", On(f"{_ARITHMETIC} {_LINEAR}", (_X, _Y), "call")),
+        )
+    ),
+)
+"""Floats of other widths are the same real numbers, which are rounded otherwise."""

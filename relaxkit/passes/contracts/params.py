@@ -22,6 +22,7 @@ from relaxkit.passes.contract import (
     Variant,
     stated,
 )
+from relaxkit.passes.contracts import laws
 from relaxkit.passes.contracts.shared import (
     IMPURE_IN_DATAFLOW,
     NO_SUCH_FUNCTION,
@@ -252,6 +253,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _OfParameters(
         "UpdateParamType",
+        laws=laws.CASTS,
         limits=(
             NumericLimit(
                 NumericCheck.FORM,

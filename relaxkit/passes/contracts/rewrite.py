@@ -110,7 +110,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "DecomposeOpsForTraining",
-        laws=(laws.NORMALIZED,),
+        laws=(laws.NORMALIZED, laws.LAYERS_NORMALIZED),
         limits=(of_own_mode(training=True),),
         numeric=REASSOCIATION,
         functions=ONE_BY_ONE,
@@ -180,6 +180,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "ToMixedPrecision",
+        laws=laws.CASTS,
         limits=(
             NumericLimit(
                 NumericCheck.RESULTS, "retyped function is called inside the module", _FP16_INPUTS, retypes_a_callee

@@ -1,0 +1,92 @@
+"""Operators on constants, computed by the reference interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from relaxkit.interpreter import Interpreter, Precision
+from relaxkit.interpreter.registry import is_float
+from relaxkit.ir.walk import nodes
+from relaxkit.proof.terms import Term
+from relaxkit.proof.values import TupleValue, Value
+
+FOLDED = "an operator on constants is what the documentation says it computes of them"
+MOST_ELEMENTS = 1 << 16
+"""Elements of a constant; more are not computed."""
+MOST_ROUNDINGS = 16
+"""Units in the last place by which another order of rounding may change the largest number of a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The result of a call: an array or a tuple of such, and whether no float was rounded on the way."""
+
+    result: Any
+    exact: bool
+
+    def value(self, of_array: Callable[[np.ndarray[Any, Any]], Term]) -> Value:
+        """Return the result as a value of constants."""
+        return _value(self.result, of_array)
+
+
+def computed(call: relax.Call) -> Computed | None:
+    """Compute a call of an operator on constants; ``None`` where the interpreter cannot, or its result is not one."""
+    (constants,) = nodes(call, tvm.ir.GenericConst)
+    try:
+        if any(each.value.numpy().size > MOST_ELEMENTS for each in constants):
+            return None
+        builder = relax.BlockBuilder()
+        with builder.function("main", []):
+            builder.emit_func_output(builder.emit(call))
+        module = builder.get()
+        ty = module["main"].ret_ty
+        declared, wide = (Interpreter(module, each).call("main", []) for each in Precision)
+        if not _typed(declared, ty):
+            return None
+        return Computed(declared, _same(declared, wide))
+    except Exception:  # what TVM does not type, and what the interpreter does not know or finds undefined
+        return None
+
+
+def near(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Say whether two arrays of one dtype and shape are the same numbers but for a few roundings of the largest one."""
+    if one.dtype != other.dtype or one.shape != other.shape or one.dtype.name not in ("float32", "float64"):
+        return False  # a few roundings of narrow floats may be anything
+    mine, its = one.astype("float64"), other.astype("float64")
+    finite = np.abs(mine[np.isfinite(mine)])
+    roundings = MOST_ROUNDINGS * float(np.finfo(one.dtype).eps)
+    return bool(np.allclose(mine, its, rtol=roundings, atol=roundings * np.max(finite, initial=0.0), equal_nan=True))
+
+
+def _typed(result: Any, ty: Any) -> bool:
+    """Say whether a result is arrays of the dtypes and dims that TVM infers for it."""
+    if isinstance(ty, relax.TupleType) and isinstance(result, tuple):
+        return all(map(_typed, result, ty.fields)) and len(result) == len(ty.fields)
+    known = isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and result is not None
+    return (
+        known
+        and isinstance(result, np.ndarray)
+        and result.dtype.name == str(ty.dtype)
+        and list(result.shape) == [int(each) for each in ty.shape.values]
+    )
+
+
+def _same(declared: Any, wide: Any) -> bool:
+    """Say whether results in the declared dtypes and in float64 are the same numbers."""
+    if isinstance(declared, tuple):
+        return all(map(_same, declared, wide))
+    if is_float(declared.dtype.name):
+        return bool(np.array_equal(declared.astype("float64"), wide.astype("float64"), equal_nan=True))
+    return bool(np.array_equal(declared, wide))
+
+
+def _value(result: Any, of_array: Callable[[np.ndarray[Any, Any]], Term]) -> Value:
+    if isinstance(result, tuple):
+        return TupleValue(tuple(_value(each, of_array) for each in result))
+    return of_array(np.ascontiguousarray(result).reshape(result.shape))
