@@ -122,9 +122,9 @@ class _Received:
     def collected(self, arity: int | None, nested: bool = False) -> Value:
         """Make the result, as :func:`oracles.calling.lazy.collected` does: one value, a tuple of so many fields, ..."""
         first = self.values.get(0)
-        if isinstance(first, TupleValue) and len(self.values) == 1 and not (nested and arity in (-1, 1)):
-            if arity in (-1, len(first.fields)):
-                return first
+        whole = isinstance(first, TupleValue) and len(self.values) == 1 and not (nested and arity in (-1, 1))
+        if whole and arity in (-1, len(_fields(self.values[0]))):
+            return self.values[0]
         length = 1 if arity is None else len(self.values) if arity < 0 else arity
         if sorted(self.values) != list(range(length)):
             raise Open("an output that is never set")
@@ -191,9 +191,7 @@ def _behind(tokens: Sequence[Value], given: Sequence[Value], count: int) -> Sequ
     return given[len(tokens) :]
 
 
-def _then(
-    frame: CallFrame, received: _Received, arity: int | None, nested: bool = False
-) -> Callable[[Value], Value]:
+def _then(frame: CallFrame, received: _Received, arity: int | None, nested: bool = False) -> Callable[[Value], Value]:
     finish = frame.finish
     return lambda _: finish(received.collected(arity, nested))
 

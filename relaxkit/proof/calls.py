@@ -14,6 +14,7 @@ from tvm import relax, tirx
 
 from relaxkit.ir.lowered import KILLING
 from relaxkit.proof.builtins import Builtins
+from relaxkit.proof.in_place import out_of_place
 from relaxkit.proof.memory import Refuted, Storage, Tensor
 from relaxkit.proof.state import KILLED, Frame
 from relaxkit.proof.terms import Open, Term
@@ -122,8 +123,8 @@ class Calls(Builtins):
                 if (value := self.builtin(arguments[0].name, arguments[1:])) is not None:
                     return value
             case "relax.call_dps_packed" if isinstance(arguments[0], Closure):
-                given = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
-                return self.cast(expression.ty_args[0], self.invoke(arguments[0], given), frame)
+                operands = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
+                return self.cast(expression.ty_args[0], self.invoke(arguments[0], operands), frame)
         shown: Sequence[Value] = arguments if name.rpartition(".")[2] in _VIEWS else ()
         if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
             return placed(value, shown)
@@ -225,23 +226,26 @@ class Calls(Builtins):
 
     def _call_kernel(self, kernel: Kernel, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a kernel that returns what it writes; in place, into what it is given."""
-        if kernel.stored is None or not isinstance(arguments[0], TupleValue):
-            raise Open("a kernel that runs external code")
+        if not isinstance(arguments[0], TupleValue):
+            raise Open("a kernel of a computed tuple")
         operands = [self.term(self.held(each)) for each in arguments[0].fields]
         (ty,) = expression.ty_args
         outputs = list(ty.fields) if isinstance(ty, relax.TupleType) else [ty]
         reused = [-1] * len(outputs)
         if str(expression.op.name) == "relax.call_tir_inplace":
             reused = [int(each) for each in expression.attrs.inplace_indices]
+        computed, inside = kernel.number, reused
+        if min(reused) >= 0 and (apart := out_of_place(kernel.function, reused)) is not None:
+            computed, inside = self.terms.objects.number(apart), [-1] * len(outputs)
         places = []
-        for index, output in zip(reused, outputs, strict=True):
+        for index, output in zip(inside, outputs, strict=True):
             places.append(len(operands) if index < 0 else index)
             if index < 0:
                 dims = tuple(self.number(dim, frame) for dim in all_dims(output))
                 operands.append(self.terms.make("output", outline(output), dims))
         for scalars in arguments[1:]:
             operands += self.dims_of_shape(scalars)
-        results = tuple(self.terms.make("kernel", (kernel.number, place), tuple(operands)) for place in places)
+        results = tuple(self.terms.make("kernel", (computed, place), tuple(operands)) for place in places)
         self._consume(arguments[0].fields, reused)
         return placed(TupleValue(results) if isinstance(ty, relax.TupleType) else results[0])
 

@@ -12,6 +12,7 @@ from tvm import relax
 
 from relaxkit.interpreter import Interpreter, Precision
 from relaxkit.interpreter.registry import is_float
+from relaxkit.ir.types import dims_of
 from relaxkit.ir.walk import nodes
 from relaxkit.proof.terms import Term
 from relaxkit.proof.values import TupleValue, Value
@@ -20,7 +21,7 @@ FOLDED = "an operator on constants is what the documentation says it computes of
 MOST_ELEMENTS = 1 << 16
 """Elements of a constant; more are not computed."""
 MOST_ROUNDINGS = 16
-"""Units in the last place by which another order of rounding may change the largest number of a constant."""
+"""Units in the last place by which another order of rounding may change a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,41 +50,37 @@ def computed(call: relax.Call) -> Computed | None:
         declared, wide = (Interpreter(module, each).call("main", []) for each in Precision)
         if not _typed(declared, ty):
             return None
-        return Computed(declared, _same(declared, wide))
+        return Computed(declared, _unrounded(declared, wide, [each.value.numpy() for each in constants]))
     except Exception:  # what TVM does not type, and what the interpreter does not know or finds undefined
         return None
 
 
 def near(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Say whether two arrays of one dtype and shape are the same numbers but for a few roundings of the largest one."""
+    """Say whether two arrays of one dtype and shape are the same numbers but for a few roundings of each."""
     if one.dtype != other.dtype or one.shape != other.shape or one.dtype.name not in ("float32", "float64"):
         return False  # a few roundings of narrow floats may be anything
-    mine, its = one.astype("float64"), other.astype("float64")
-    finite = np.abs(mine[np.isfinite(mine)])
-    roundings = MOST_ROUNDINGS * float(np.finfo(one.dtype).eps)
-    return bool(np.allclose(mine, its, rtol=roundings, atol=roundings * np.max(finite, initial=0.0), equal_nan=True))
+    return bool(np.allclose(one, other, rtol=MOST_ROUNDINGS * float(np.finfo(one.dtype).eps), atol=0, equal_nan=True))
 
 
 def _typed(result: Any, ty: Any) -> bool:
     """Say whether a result is arrays of the dtypes and dims that TVM infers for it."""
     if isinstance(ty, relax.TupleType) and isinstance(result, tuple):
         return all(map(_typed, result, ty.fields)) and len(result) == len(ty.fields)
-    known = isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and result is not None
-    return (
-        known
-        and isinstance(result, np.ndarray)
-        and result.dtype.name == str(ty.dtype)
-        and list(result.shape) == [int(each) for each in ty.shape.values]
-    )
+    if not isinstance(ty, relax.TensorType) or not isinstance(result, np.ndarray) or result.dtype.name != str(ty.dtype):
+        return False
+    dims = dims_of(ty)  # none where they depend on data
+    return result.ndim == ty.ndim if dims is None else list(result.shape) == list(map(int, dims))
 
 
-def _same(declared: Any, wide: Any) -> bool:
-    """Say whether results in the declared dtypes and in float64 are the same numbers."""
+def _unrounded(declared: Any, wide: Any, constants: list[Any]) -> bool:
+    """Say whether results in the declared dtypes are those of float64, or numbers that operands have."""
     if isinstance(declared, tuple):
-        return all(map(_same, declared, wide))
-    if is_float(declared.dtype.name):
+        return all(_unrounded(*each, constants) for each in zip(declared, wide, strict=True))
+    if not is_float(declared.dtype.name):
+        return bool(np.array_equal(declared, wide))
+    if declared.dtype != np.float64:
         return bool(np.array_equal(declared.astype("float64"), wide.astype("float64"), equal_nan=True))
-    return bool(np.array_equal(declared, wide))
+    return bool(np.isin(declared, np.concatenate([each.astype("float64").ravel() for each in constants])).all())
 
 
 def _value(result: Any, of_array: Callable[[np.ndarray[Any, Any]], Term]) -> Value:

@@ -5,10 +5,11 @@ What operators compute of constants is a law of its own, which the reference int
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,10 @@ MOST_SECONDS = 1.0
 _BINDERS = ("function", "recursive")  # which stay whole: parameters in them are shared with others, of other types
 
 
+Type = tuple[str, tuple[Term, ...]]
+"""Dtype and dims of a tensor."""
+
+
 class Equality:
     """Says which terms some laws make equal.
 
@@ -41,17 +46,17 @@ class Equality:
         self._parent: dict[Term, Term] = {}
         self._members: dict[Term, list[Term]] = {}
         self._variables: dict[Term, Any] = {}
+        self._types: dict[Term, Type | None] = {}
         self._tried: set[Any] = set()
         self._folded: set[Term] = set()
         self.used: dict[str, bool] = {}
         self.operands: dict[Any, Term] = {}
 
-    def equal(self, pairs: Sequence[tuple[Term, Term]], laws: Sequence[Law]) -> bool:
-        """Say whether laws make each of some pairs of terms equal; exact laws are tried first."""
+    def reach(self, goal: Callable[[], bool], laws: Sequence[Law]) -> bool:
+        """Make terms of the graph equal by laws until a goal is reached, if it is; exact laws are tried first."""
         end = time.monotonic() + MOST_SECONDS
-        self.add(*itertools.chain(*pairs))
         for tried, exact in (([law for law in laws if law.exact], True), (laws, False)):
-            while any(self._find(one) != self._find(other) for one, other in pairs):
+            while not goal():
                 if len(self._parent) > MOST_NODES or not self._fold(exact, end) | self._apply(tried, end):
                     break
             else:
@@ -115,7 +120,7 @@ class Equality:
                 self._folded.add(term)
             if found is not None and (found.exact or not exact):
                 value = self._program.term(found.value(self._program.array))
-                if self._type(term) not in (None, self._type(value)):
+                if not self._may_be(self._type(term), self._type(value)):
                     continue
                 alike = [] if found.exact else [each for each in self._terms.arrays if self._near(value, each)]
                 self.add(value, *alike)
@@ -124,6 +129,16 @@ class Equality:
                 self.used[FOLDED] = self.used.get(FOLDED, True) and found.exact
         self.add()
         return united
+
+    def _may_be(self, declared: Type | None, computed: Type | None) -> bool:
+        """Say whether a call of a type may have computed a constant of another one: its dims may depend on data."""
+        if declared is None or computed is None:
+            return declared is None
+        (dtype, dims), (its_dtype, its_dims) = declared, computed
+        numbers = [
+            (one, other) for one, other in zip(dims, its_dims, strict=False) if self._terms[one].head == "number"
+        ]
+        return dtype == its_dtype and len(dims) == len(its_dims) and all(one == other for one, other in numbers)
 
     def _near(self, one: Term, other: Term) -> bool:
         """Say whether two constants are the same but for roundings."""
@@ -149,13 +164,11 @@ class Equality:
         if law.condition is not None and not law.condition(named):
             return None
         try:
-            right = law.right(named)
-            if isinstance(right, tvm.IRModule):
-                (function,) = (each for _, each in right.functions_items() if isinstance(each, relax.Function))
-                return self._program.term(self._program.apart_from(right)([self.operands[p] for p in function.params]))
-            function = function_of(right)
+            module, function = module_of(law.right(named))
+            program = SymbolicProgram(module, self._terms, self.dims, self._shapes)
             arguments = [self.operands[each] for each in function.params]
-            return self._program.term(self._program.invoke(Closure(function, {}, self.dims.itself()), arguments))
+            value = program.term(program.invoke(Closure(function, {}, self.dims.itself()), arguments))
+            return None if program.checks else value
         except Exception:
             return None
 
@@ -191,17 +204,37 @@ class Equality:
             self.operands[self._variables[root]] = root
         return self._variables.get(root)
 
-    def _type(self, term: Term) -> tuple[str, tuple[Term, ...]] | None:
+    def _type(self, term: Term) -> Type | None:
         """Return the dtype of a tensor and its dims, where both are known of a term of its class."""
         members = self._members[self._find(term)] if term in self._parent else [term]
         for each in (each for each in members if each in self._shapes):
             kind, dtype, *_ = self._terms.declared.get(each, "? ?").split(" ")
             if kind == "tensor" and dtype not in ("", "None", "void"):
                 return dtype, self._shapes[each]
-        return None
+        return next(filter(None, map(self._inferred, members)), None)
+
+    def _inferred(self, term: Term) -> Type | None:
+        """Return the type that TVM infers for a call whose own type does not tell its dtype."""
+        if term in self._types:
+            return self._types[term]
+        self._types[term] = None
+        node = self._terms[term]
+        if node.head == "op" and len(node.label) == 2 and term in self._parent:
+            operands = [self._variable(self._find(each)) for each in node.children]
+            if all(each is not None for each in operands):
+                call = relax.Call(tvm.ir.Op.get(node.label[0]), operands, self._terms.objects.of[node.label[1]])
+                with contextlib.suppress(Exception):  # what TVM does not type
+                    ty = relax.BlockBuilder().normalize(call).ty
+                    if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.ShapeExpr) and ty.dtype:
+                        self._types[term] = str(ty.dtype), tuple(map(self.dims.number, ty.shape.values))
+        return self._types[term]
 
     def _of(self, term: Term, head: str) -> list[Term]:
         return [each for each in self._members.get(self._find(term), ()) if self._terms[each].head == head]
+
+    def root(self, term: Term) -> Term:
+        """Return one term for all that are equal to a term."""
+        return self._find(term) if term in self._parent else term
 
     def _find(self, term: Term) -> Term:
         while self._parent[term] != term:
@@ -212,6 +245,14 @@ class Equality:
         one, other = sorted((self._find(one), self._find(other)))
         self._parent[other] = one
         return one != other
+
+
+def module_of(right: Any) -> tuple[tvm.IRModule, Any]:
+    """Return the module and the function that the right side of a law is."""
+    if not isinstance(right, tvm.IRModule):
+        return tvm.IRModule(), function_of(right)
+    (function,) = (each for _, each in right.functions_items() if isinstance(each, relax.Function))
+    return right, function
 
 
 def function_of(expression: Any) -> Any:

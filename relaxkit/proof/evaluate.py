@@ -15,10 +15,10 @@ from relaxkit.ir.types import dims_of
 from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
 from relaxkit.proof.memory import State
-from relaxkit.proof.state import KILLED, Frame
+from relaxkit.proof.state import KILLED, Checks, Frame
 from relaxkit.proof.terms import Open, Term, Terms
-from relaxkit.runtime.external import handed_over
 from relaxkit.proof.values import Callback, Closure, External, Kernel, Placed, TupleValue, Value, memory_of, placed
+from relaxkit.runtime.external import handed_over
 
 MOST_CALLS = 64
 """Functions that may be inside one another."""
@@ -296,12 +296,20 @@ class SymbolicProgram(Calls):
         self.state = State(self.terms.make("start"))
         return self.term(call(self, name, arguments)), self.state.effect
 
-    def raises_where(self, original: SymbolicProgram) -> bool:
-        """Say whether the program raises only where the original does."""
-        known = {(term, frozenset(conditions)) for conditions, term in original.checks}
+    def checked_terms(self) -> list[Term]:
+        """Return the terms of all checks, and of the branches that they are on."""
+        return [term for some, check in self.checks for term in (check, *(each for each, _ in some)) if term >= 0]
+
+    def raises_where(self, original: SymbolicProgram, same: Callable[[Term], Term]) -> bool:
+        """Say whether the program raises only where the original does; ``same`` makes one of terms that are equal."""
+
+        def checked(checks: Checks) -> list[tuple[Term, list[tuple[Term, bool]]]]:
+            return [(same(term), [(same(each), holds) for each, holds in conditions]) for conditions, term in checks]
+
+        known = {(term, frozenset(conditions)) for term, conditions in checked(original.checks)}
         return all(
-            any((term, frozenset(some)) in known for some in (conditions[:end] for end in range(len(conditions) + 1)))
-            for conditions, term in self.checks
+            any((term, frozenset(conditions[:end])) in known for end in range(len(conditions) + 1))
+            for term, conditions in checked(self.checks)
         )
 
     def call_function(self, name: str, arguments: Sequence[Value]) -> Value:

@@ -141,20 +141,25 @@ def _compared(
         known[name, legal] = _settled(name, lambda: _evaluated(before, name, fixed, legal))
     if isinstance(one := known[name, legal], Proof):  # what the original does is its own affair
         return replace(one, result=Result.OPEN, refuted=False)
-    other, expected, used = one.program.follow(after), one.expected, dict[str, bool]()
+    other, expected = one.program.follow(after), one.expected
     observed = _settled(name, lambda: other.result(caller or SymbolicProgram.call_function, name, one.arguments))
     if isinstance(observed, Proof):
         return observed
-    if expected != observed:
-        equality = Equality(other.terms, other.dims, other.shapes)
-        if not equality.equal(tuple(zip(expected, observed, strict=True)), laws or ()):
-            last = expected[0] == observed[0]
-            words = _words(other.terms, expected[last], observed[last])
-            return Proof(Result.DIFFERENT, name, "effects: " * last + words)
-        used |= equality.used
-    if not other.raises_where(one.program):
-        return Proof(Result.OPEN, name, "a check that may fail")
-    return Proof(Result.PROVED, laws=tuple(used), exact=all(used.values()))
+    if expected == observed and other.raises_where(one.program, int):
+        return Proof(Result.PROVED)
+    equality = Equality(other.terms, other.dims, other.shapes)
+    equality.add(*expected, *observed, *one.program.checked_terms(), *other.checked_terms())
+
+    def same_result() -> bool:
+        return [*map(equality.root, expected)] == [*map(equality.root, observed)]
+
+    if not equality.reach(lambda: same_result() and other.raises_where(one.program, equality.root), laws or ()):
+        if same_result():
+            return Proof(Result.OPEN, name, "a check that may fail")
+        last = expected[0] == observed[0]
+        words = _words(other.terms, expected[last], observed[last])
+        return Proof(Result.DIFFERENT, name, "effects: " * last + words)
+    return Proof(Result.PROVED, laws=tuple(equality.used), exact=all(equality.used.values()))
 
 
 def _evaluated(module: tvm.IRModule, name: str, fixed: Given | None, legal: bool) -> Evaluated:

@@ -23,6 +23,10 @@ KILLED = TupleValue((TupleValue(()),))
 """What a variable holds behind its kill."""
 
 
+Checks = list[tuple[tuple[tuple[Term, bool], ...], Term]]
+"""Conditions of branches, from the outermost, and what is checked under them."""
+
+
 @dataclass(slots=True)
 class Frame:
     """A function that is being evaluated: its variables, and its dims and scalars over the variables of the table."""
@@ -55,7 +59,7 @@ class Values(ABC):
         self._apart = itertools.count(1)
         self.legalizer: Legalizer | None = None
         self.conditions: tuple[tuple[Term, bool], ...] = ()
-        self.checks: list[tuple[tuple[tuple[Term, bool], ...], Term]] = []
+        self.checks: Checks = []
 
     @abstractmethod
     def invoke(self, closure: Closure, arguments: Sequence[Value]) -> Value:

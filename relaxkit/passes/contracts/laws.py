@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import tvm_ffi
-from tvm import relax
+from tvm import IRModule, relax, topi
 from tvm.relax import op
+from tvm.relax.backend.gpu_generic import generic_get_sample_index
 
 from relaxkit.ir.law import TUPLE, Law, On
 from relaxkit.ir.retype import with_fields
@@ -307,10 +308,85 @@ CASTS = (
     *(
         _rounding(f"what is computed of {words} may be cast afterwards", on, _cast_afterwards, _floats_are_cast)
         for words, on in (
-            ("a cast float", On(f"{_ELEMENTWISE} {_MOVING} {_REDUCING}", (_X,), "call")),
-            ("a cast float and a shape", On("relax.reshape relax.broadcast_to", (_X, "shape"), "call")),
+            ("a cast float", On(f"{_ELEMENTWISE} {_REDUCING}", (_X,), "call")),
             ("two cast floats", On(f"{_ARITHMETIC} {_LINEAR}", (_X, _Y), "call")),
+        )
+    ),
+    *(
+        Law(f"elements that were cast may be moved before, {words}", on, _cast_afterwards)
+        for words, on in (
+            ("to where the attributes say", On(_MOVING, (_X,), "call")),
+            ("into a shape", On("relax.reshape relax.broadcast_to", (_X, "shape"), "call")),
         )
     ),
 )
 """Floats of other widths are the same real numbers, which are rounded otherwise."""
+
+# -- kernels that stand for operators ----------------------------------------------------------------------------------
+
+
+def _by(make: Any, *operands: Any) -> IRModule:
+    """Make a module whose only Relax function is a value of operands: what a function of the builder emits."""
+    builder = relax.BlockBuilder()
+    with builder.function("law", list(operands)):
+        builder.emit_func_output(make(builder, *operands))
+    return builder.get()
+
+
+def _kernel(function: Any, *arguments: Any, **named: Any) -> Any:
+    return lambda builder, *operands: builder.emit_te(function, *operands, *arguments, **named)
+
+
+def _ranked(m: Any) -> IRModule:
+    """Sort or scan as the kernels of TOPI do for every target without its own."""
+    name, attrs = str(m.ranked.op.name).removeprefix("relax."), m.ranked.attrs
+    if name in ("cumsum", "cumprod"):
+        axis = None if attrs.axis is None else int(attrs.axis)
+        return _by(_kernel(getattr(topi, name), axis, attrs.dtype, attrs.exclusive), m.x)
+    if name == "sort":
+        return _by(_kernel(topi.sort, attrs.axis, not attrs.descending), m.x)
+    if name == "argsort":
+        return _by(_kernel(topi.argsort, axis=attrs.axis, is_ascend=not attrs.descending, dtype=attrs.dtype), m.x)
+    return _by(
+        _kernel(topi.topk, k=attrs.k, axis=attrs.axis, ret_type=attrs.ret_type, is_ascend=not attrs.largest,
+                dtype=attrs.dtype),
+        m.x,
+    )  # fmt: skip
+
+
+def _sampled(m: Any) -> IRModule:
+    dtypes = [str(each.ty.dtype) for each in (m.p, m.u, m.rows)]
+
+    def make(builder: Any, p: Any, u: Any, rows: Any) -> Any:
+        summed = builder.emit(op.cumsum(p, axis=1, dtype=dtypes[0], exclusive=False))
+        found = builder.add_func(generic_get_sample_index(*dtypes, m.sampled.attrs.dtype), "get_sample_index")
+        shape = relax.TensorType(u.ty.shape, m.sampled.attrs.dtype)
+        return builder.emit(relax.call_tir(found, [summed, u, rows], out_ty=shape))
+
+    return _by(make, m.p, m.u, m.rows)
+
+
+def _fast(m: Any) -> IRModule:
+    name = str(m.slow.op.name).rpartition(".")[2]
+    if name == "softmax":
+        return _by(_kernel(topi.nn.fast_softmax, m.slow.attrs.axis), m.x)
+    return _by(_kernel(getattr(topi, f"fast_{name}")), m.x)
+
+
+_kernel_law = partial(Law, source="the documentation of both; rounding is the kernel's own", exact=False)
+RANKED = _kernel_law(
+    "a sort or a scan is the kernel of TOPI",
+    On("relax.sort relax.argsort relax.topk relax.cumsum relax.cumprod", ("x",), "ranked"),
+    _ranked,
+)
+SAMPLED = _kernel_law(
+    "a sample is found in the sums of its probabilities",
+    On("relax.multinomial_from_uniform", ("p", "u", "rows"), "sampled"),
+    _sampled,
+)
+FAST = _kernel_law(
+    "a function is approximated by its fast counterpart",
+    On("relax.exp relax.erf relax.tanh relax.nn.softmax", ("x",), "slow"),
+    _fast,
+    source="FastMathTransform's documentation: fast but approximate counterparts",
+)

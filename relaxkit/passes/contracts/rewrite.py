@@ -128,6 +128,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FastMathTransform",
+        laws=(laws.FAST,),
         numeric=NumericPromise.APPROXIMATE,
         operators=to_kernels("relax/transform/fast_math.py", *_EXPENSIVE),
         functions=MAKES_KERNELS,
@@ -212,6 +213,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "DispatchSampling",
         where="relax.backend",
+        laws=(laws.SAMPLED,),
         traits=frozenset({Trait.LOWERS_OPERATORS}),
         costly=True,
         environment=(NEEDS_TARGET,),
@@ -230,6 +232,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "DispatchSortScan",
         where="relax.backend",
+        laws=(laws.RANKED,),
         traits=frozenset({Trait.LOWERS_OPERATORS}),
         costly=True,
         environment=(NEEDS_TARGET,),

@@ -48,7 +48,21 @@ class Transform:
         return transformed
 
 
+@I.ir_module
+class Nested:
+    @R.function
+    def main(x: R.Tensor(("n", 2), "float32"), y: R.Tensor(("n", 2), "float32")) -> R.Tuple(
+        R.Tuple(R.Tensor(("n", 2), "float32")), R.Tensor(("n", 2), "float32")
+    ):
+        with R.dataflow():
+            difference = R.subtract(x, y)
+            product = R.multiply(x, difference)
+            R.output(difference, product)
+        return ((difference,), product)
+
+
 PASSES = [
+    ("LazySetOutput", "relax.transform.LazySetOutput()", Nested),
     ("LiftTransformParams", "relax.transform.LiftTransformParams()", Model),
     ("LiftTransformParams", "relax.transform.LiftTransformParams(shared_transform=True)", Model),
     ("BundleModelParams", "relax.transform.BundleModelParams()", Model),
@@ -181,3 +195,119 @@ def test_a_callee_that_admits_fewer_shapes_is_not_proved() -> None:
     dim = tvm.tirx.Var("n", "int64")
     assert prove(module(dim), module(4)).result is Result.PROVED
     assert str(prove(module(dim), module(5))) == "open in main: a check that may fail"
+
+
+def retyped(narrow: str) -> str:
+    return (
+        "relax.transform.UpdateParamType(lambda var: "
+        f"relax.TensorType(var.ty.shape, '{narrow}') if var.ty.dtype == 'float32' else None)"
+    )
+
+
+@pytest.mark.parametrize("narrow", ["float16", "float64"])
+def test_parameters_of_another_dtype_are_cast_by_the_caller(narrow: str) -> None:
+    judged = subject("UpdateParamType", retyped(narrow), Nested)
+    proof = proof_of(judged)
+    assert proof.result is Result.PROVED, proof
+    assert not proof.exact
+    contract = contract_for(PassRef("UpdateParamType", retyped(narrow)))
+
+    @tvm.transform.module_pass(opt_level=0, name="UpdateParamType")
+    def wrong(given: Any, _context: Any) -> Any:
+        return _Swapping().run(PassRef("UpdateParamType", retyped(narrow)).build()(given))
+
+    swapped = Subject(Nested, [GivenPass("UpdateParamType", retyped(narrow), wrong)], [contract], input_seed=1)
+    assert proof_of(swapped).result is Result.DIFFERENT
+
+
+def test_callbacks_get_what_the_caller_means_for_them() -> None:
+    @tvm.script.ir_module
+    class Before:
+        @R.function
+        def transform_params(weights: R.Tuple(R.Tensor((2,), "float32"))) -> R.Tuple(R.Tensor((2,), "float32")):
+            with R.dataflow():
+                one = weights[0]
+                other = R.exp(one)
+                transformed = (other,)
+                R.output(transformed)
+            return transformed
+
+    name = "LazyTransformParams"
+    expression = f"relax.transform.{name}(extra_get_item_params=[relax.Var('loader', tvm.ir.PrimType('int64'))])"
+    right = PassRef(name, expression)
+    assert str(proof_of(subject(name, expression, Before))) == "proved"
+
+    @tvm.transform.module_pass(opt_level=0, name=name)
+    def wrong(given: Any, _context: Any) -> Any:
+        return _other_token(right.build()(given))
+
+    judged = Subject(Before, [GivenPass(name, expression, wrong)], [contract_for(right)], input_seed=1)
+    assert proof_of(judged).reason == "a callback that is given other arguments than the caller's"
+
+
+def _other_token(module: Any) -> Any:
+    """Hand another number to the callback that fetches weights."""
+
+    @relax.expr_functor.mutator
+    class Other(relax.PyExprMutator):
+        def visit_call_(self, call: Any) -> Any:
+            call = super().visit_call_(call)
+            if not isinstance(call.op, relax.ExternFunc) or str(call.op.global_symbol) != "get_item":
+                return call
+            return relax.Call(call.op, [tvm.tirx.IntImm("int64", 7), *call.args[1:]], call.attrs, call.ty_args)
+
+    return tvm.IRModule({var: Other().visit_expr(each) for var, each in module.functions_items()})
+
+
+def test_code_of_another_generator_is_the_function_that_it_was_handed() -> None:
+    def given(swapped: bool) -> Any:
+        x, y = (relax.Var(name, relax.TensorType((2, 3), "float32")) for name in "xy")
+        builder = relax.BlockBuilder()
+        with builder.function("main", [x, y]):
+            with builder.dataflow():
+                operands = (y, x) if swapped else (x, y)
+                out = builder.emit_output(relax.op.subtract(*operands))
+            builder.emit_func_output(out)
+        pattern = relax.dpl.is_op("relax.subtract")(relax.dpl.wildcard(), relax.dpl.wildcard())
+        return relax.transform.FuseOpsByPattern([("pyext.subtract", pattern)], annotate_codegen=True)(builder.get())
+
+    ref = PassRef("RunCodegen", "relax.transform.RunCodegen()")
+    before = given(swapped=False)
+    after = ref.build()(before)
+    assert "call_dps_packed" in after.script()
+    assert prove(before, after).result is Result.PROVED
+    crossed = tvm.IRModule(
+        {var: _crossed(each) for var, each in after.functions_items() if isinstance(each, relax.Function)}
+    )
+    assert prove(before, crossed).result is Result.DIFFERENT
+
+
+def _crossed(function: Any) -> Any:
+    """Exchange the operands of calls of external code."""
+
+    @relax.expr_functor.mutator
+    class Crossing(relax.PyExprMutator):
+        def visit_call_(self, call: Any) -> Any:
+            call = super().visit_call_(call)
+            if not isinstance(call.op, tvm.ir.Op) or call.op.name != "relax.call_dps_packed":
+                return call
+            name, operands = call.args
+            return relax.Call(call.op, [name, relax.Tuple(list(operands.fields)[::-1])], call.attrs, call.ty_args)
+
+    return Crossing().visit_expr(function)
+
+
+def test_a_shape_is_made_of_its_own_dims() -> None:
+    def module(*dims: int) -> Any:
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType((2,), "int64"))
+        with builder.function("main", [x]):
+            shape = builder.emit(relax.op.tensor_to_shape(x))
+            sizes = [tvm.tirx.Var(f"n{axis}", "int64") for axis in range(2)]
+            builder.match_cast(shape, relax.ShapeType(sizes))
+            builder.emit_func_output(relax.ShapeExpr([sizes[axis] for axis in dims]) if dims else shape)
+        return builder.get()
+
+    assert prove(module(), module(0, 1)).result is Result.PROVED
+    for dims in ((1, 0), (0, 0), (0,)):
+        assert prove(module(), module(*dims)).result is Result.DIFFERENT
