@@ -70,9 +70,7 @@ def _compared(subject: Subject) -> Verdict:
         return _skip(subject, UNCHANGED)
     try:
         original = _original(subject)
-        inputs = functools.partial(input_of, subject, original)
-        situation = Situation(subject.plan.steps, inputs, given=subject.original)
-        if reason := reason_against(NumericCheck.RESULTS, situation):
+        if reason := _may_change(subject, original):
             return _skip(subject, reason)
         last = len(subject.plan.steps) - 1
         candidate = candidate_of(subject, original, last)
@@ -153,6 +151,17 @@ def _unfit(subject: Subject) -> str:
     return ""
 
 
+def no_results(subject: Subject) -> str:
+    """Say why nothing can be said of the results of a subject: the pass gives none, or may change them; else empty."""
+    return _unfit(subject) or _may_change(subject, _original(subject))
+
+
+def _may_change(subject: Subject, original: Original) -> str:
+    """Say why the passes may change the results of this module, by their documentation; empty when they may not."""
+    inputs = functools.partial(input_of, subject, original)
+    return reason_against(NumericCheck.RESULTS, Situation(subject.plan.steps, inputs, given=subject.original))
+
+
 def _pristine(facts: Any) -> Any:
     """Return the module as it was before any pass, even when a pass has modified the object."""
     return from_json_graph_str(facts.snapshot) if facts.modified() else facts.module
@@ -164,9 +173,9 @@ def proof_of(subject: Subject) -> Proof:
     Returns:
         ``OPEN``, too, where there is no result to compare, or callers must change in a way that no adapter knows.
     """
-    if reason := _unfit(subject):
-        return Proof(Result.OPEN, "", reason)
     try:
+        if reason := no_results(subject):
+            return Proof(Result.OPEN, "", reason)
         original = _original(subject)
         return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), subject)
     except (NoAdapter, NotLiteral) as error:
