@@ -98,23 +98,25 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     from strategies.scope.features import ON_DEMAND
 
     source = randomness(config.seed, shard, number, "module")
-    demands = randomness(config.seed, shard, number, "on demand").random() < _demanded_share(config.passes)
+    looking = _looking_for_more(config.passes)
+    share = min(0.5, len(looking) / max(len(config.passes), 1))
+    demands = randomness(config.seed, shard, number, "on demand").random() < share
+    names, demand = (looking, ON_DEMAND) if demands else (config.passes, frozenset())
     for discarded in range(MOST_DRAWS):
-        drawn = _draw_module(source.randbytes(DRAW_BYTES), config, ON_DEMAND if demands else frozenset())
+        drawn = _draw_module(source.randbytes(DRAW_BYTES), config, demand)
         if drawn is not None:
-            return Subjects(drawn, _rows(config, (shard, number), drawn), discarded)
+            return Subjects(drawn, _rows(config, (shard, number), drawn, names), discarded)
     return None
 
 
 @functools.cache
-def _demanded_share(names: tuple[str, ...]) -> float:
-    """Return the share of modules of which features on demand are demanded: that of the passes which look for them."""
+def _looking_for_more(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the passes that look for features on demand, of which only their share of modules has any."""
     from strategies.idioms.planting import for_passes
     from strategies.scope.features import ON_DEMAND
 
     idioms = for_passes()
-    looking = [name for name in names if any(not ON_DEMAND.isdisjoint(each.needs) for each in idioms.get(name, ()))]
-    return min(0.5, len(looking) / max(len(names), 1))
+    return tuple(name for name in names if any(not ON_DEMAND.isdisjoint(each.needs) for each in idioms.get(name, ())))
 
 
 def _draw_module(data: bytes, config: Config, demand: frozenset[Feature]) -> DrawnModule | None:
@@ -160,16 +162,20 @@ def _modules(
     return st.booleans().flatmap(lambda own: ours if own else theirs.map(Described))
 
 
-def _rows(config: Config, place: tuple[int, int], drawn: DrawnModule) -> tuple[tuple[PassRef, ...], ...]:
-    """List what a module is tried under: the user's passes, single passes of TVM's, and a pipeline of them."""
+def _rows(
+    config: Config, place: tuple[int, int], drawn: DrawnModule, names: tuple[str, ...]
+) -> tuple[tuple[PassRef, ...], ...]:
+    """List what a module is tried under: the user's passes, single ones of TVM's ``names``, and a pipeline of them."""
     own = _user_passes(config, *place)
     rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
-    if config.passes:
-        rows += _drawn_rows(config, place, drawn, subjects_per_module(config) - len(own))
+    if names:
+        rows += _drawn_rows(config.seed, place, drawn, names, subjects_per_module(config) - len(own))
     return tuple(rows)
 
 
-def _drawn_rows(config: Config, place: tuple[int, int], drawn: DrawnModule, count: int) -> list[tuple[PassRef, ...]]:
+def _drawn_rows(
+    seed: int, place: tuple[int, int], drawn: DrawnModule, names: tuple[str, ...], count: int
+) -> list[tuple[PassRef, ...]]:
     """Draw ``count`` rows: one single pass each, the last of them a pipeline where that says more."""
     from strategies.detect.module_facts import facts_of
     from strategies.pass_arguments.row import NEAR
@@ -179,7 +185,6 @@ def _drawn_rows(config: Config, place: tuple[int, int], drawn: DrawnModule, coun
     from strategies.scope.from_bytes import draws_of
     from strategies.seeded import LOWERED
 
-    names = config.passes
     weights = {name: PASS_ROWS[name].weight for name in names}
     facts = facts_of(drawn.module, drawn.idioms)
     if drawn.structural == LOWERED:
@@ -187,9 +192,9 @@ def _drawn_rows(config: Config, place: tuple[int, int], drawn: DrawnModule, coun
     focus = None
     aimed = [name for name in names if weight_of(name, facts) >= NEAR]
     if aimed:
-        focus = randomness(config.seed, *place, "aimed").choices(aimed, [weights[name] for name in aimed])[0]
-    singles = _one_stage(names, focus, randomness(config.seed, *place, "stage"))
-    choices = Choices(draws_of(randomness(config.seed, *place, "passes")))
+        focus = randomness(seed, *place, "aimed").choices(aimed, [weights[name] for name in aimed])[0]
+    singles = _one_stage(names, focus, randomness(seed, *place, "stage"))
+    choices = Choices(draws_of(randomness(seed, *place, "passes")))
     pipeable = _pipeable(names)
     piped = PIPELINES_PER_MODULE if pipeable and count > 1 else 0
     alone = list(draw_passes(choices, (focus,), 1, facts)) if focus is not None else []

@@ -13,6 +13,11 @@ from relaxkit.ir.functions import function_name, reached_functions
 from relaxkit.ir.walk import places, sequences
 
 
+def has_distributed_tensors(function: Any) -> bool:
+    """Say whether a type in a function is that of a distributed tensor."""
+    return any(isinstance(ty, relax.distributed.DTensorType) for ty in types_in(function))
+
+
 def types_in(function: Any) -> Iterator[Any]:
     """Types that a Relax function mentions, each with its parts: parameters, result, variables, values, type arguments.
 

@@ -89,6 +89,7 @@ class Trait(enum.Enum):
     )
     NAMES_THE_GIVEN = "has arguments that name kernels, parameters or devices of the module that was given"
     RETYPES_THE_GIVEN = "has arguments that are types chosen by the caller for the module that was given"
+    TAKES_DISTRIBUTED = "transforms programs on distributed tensors, which are lowered to Relax before all other passes"
 
 
 class Circumstance(enum.Enum):

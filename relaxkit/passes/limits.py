@@ -279,6 +279,7 @@ _MARKERS = {
     'should not be lifted to transform_params function", which LiftTransformParams takes away',
     "wrap_param": "src/relax/transform/to_mixed_precision.cc, 'Key design: wrap_param op': that pass puts it around "
     "parameters, and makes a cast of it",
+    "dist.annotate_sharding": "tvm/relax/distributed/transform/transform.py: PropagateSharding takes it away",
 }
 """Operators that no legalization knows and no pipeline of TVM lowers, since one pass reads them and takes them away.
 

@@ -11,6 +11,7 @@ from tvm import relax
 
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.lowered import KILLING
+from relaxkit.ir.types import has_distributed_tensors
 from relaxkit.ir.walk import expressions_in, operator_of
 
 
@@ -115,6 +116,15 @@ def nothing_killed(module: Any) -> str | None:
     KillAfterLastUse is documented to drop "all tensor/storage objects after last use": of the uses of that moment.
     """
     return "variables are killed" if any(operator_of(expr) in KILLING for expr in expressions_in(module)) else None
+
+
+def no_distributed_tensors(module: Any) -> str | None:
+    """A program on distributed tensors is DistIR, which LowerDistIR lowers to Relax (its docstring).
+
+    Only the passes of ``relax.distributed`` take it, and in TVM's tests DeadCodeElimination.
+    """
+    functions = relax_functions(module) if "mesh" in module.global_infos else ()
+    return "has distributed tensors" if any(has_distributed_tensors(each) for _, each in functions) else None
 
 
 def no_library_prefix(module: Any) -> str | None:

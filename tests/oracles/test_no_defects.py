@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import tvm
+from distributed_modules import annotated
 from tvm import relax
 from verdict_rows import FAIL, PASS, SKIP, Row, made, ref, rows, tensor, verdict
 
@@ -106,6 +107,8 @@ def fma(x: Any) -> Any:
         "builtin.stop_lift_params is for another pass to take away"),
     Row("wrap-param", marked(lambda x: relax.op.wrap_param(x, "float16")), (build_of("default"),), SKIP,
         "wrap_param is for another pass to take away"),
+    Row("sharding", annotated, (build_of("default"),), SKIP,
+        "dist.annotate_sharding is for another pass to take away"),
     Row("external", grouped, (ref("FuseOpsByPattern", '[("pyext.fma", is_op("relax.ewise_fma")(wildcard(), wildcard(), '
         'wildcard()))], bind_constants=False, annotate_codegen=True'),), SKIP,
         "an operator that an external code generator is given", shows="Codegen"),

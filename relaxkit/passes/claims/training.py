@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
-from relaxkit.ir.types import static_dims, types_in
+from relaxkit.ir.types import has_distributed_tensors, static_dims
 from relaxkit.ir.walk import operator_calls, operator_has, operator_of, places
 from relaxkit.passes.claims.common import untouched
 from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
@@ -134,11 +134,6 @@ def is_distributed(function: Any) -> bool:
 
 def _calls(function: Any, prefix: str) -> bool:
     return any(name.startswith(prefix) for name, _ in operator_calls(function))
-
-
-def has_distributed_tensors(function: Any) -> bool:
-    """Say whether a type in a function is that of a distributed tensor."""
-    return any(isinstance(ty, relax.distributed.DTensorType) for ty in types_in(function))
 
 
 def distributed_left(ran: Any) -> str:

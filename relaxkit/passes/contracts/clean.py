@@ -73,6 +73,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _Dropping(
         "DeadCodeElimination",
+        traits=frozenset({Trait.TAKES_DISTRIBUTED}),
         any_stage=True,
         idempotence=F,
         fixpoint_runs=3,

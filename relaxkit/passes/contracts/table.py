@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from relaxkit.passes.contract import Contract, Trait
 from relaxkit.passes.contracts import (
@@ -16,9 +17,18 @@ from relaxkit.passes.contracts import (
     training,
     unavailable,
 )
+from relaxkit.passes.preconditions import no_distributed_tensors
+
+
+def _of_relax(row: Contract) -> Contract:
+    return replace(row, preconditions=(no_distributed_tensors, *row.preconditions))
+
 
 _THEMES = (clean, params, algebra, rewrite, training, fusion, lowering, unavailable, pipelines)
-CONTRACTS: dict[str, Contract] = {row.name: row for theme in _THEMES for row in theme.ROWS}
+_ROWS = (row for theme in _THEMES for row in theme.ROWS)
+CONTRACTS: dict[str, Contract] = {
+    row.name: row if Trait.TAKES_DISTRIBUTED in row.traits else _of_relax(row) for row in _ROWS
+}
 """The contracts of TVM's passes and stock pipelines, by name."""
 
 

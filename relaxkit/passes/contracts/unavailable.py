@@ -23,6 +23,7 @@ from relaxkit.passes.contract import (
     Postcondition,
     Refusal,
     Stage,
+    Trait,
     stated,
 )
 from relaxkit.passes.contracts.lowering import CALLS
@@ -49,6 +50,7 @@ def _distributed(name: str, prepare: tuple[str, ...], done: Postcondition, *refu
     return Contract(
         name,
         where="relax.distributed.transform",
+        traits=frozenset({Trait.TAKES_DISTRIBUTED}),
         any_stage=True,
         prepare=prepare,
         refusals=refusals,
