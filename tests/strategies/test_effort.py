@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 from fuzzer.campaign.setup import pass_names
@@ -10,10 +11,13 @@ from fuzzer.shard.draw import MOST_AIMED, draw_subjects
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.ordering import LEGALIZING
 from strategies.detect.module_facts import facts_of
-from strategies.idioms.planting import for_passes
+from strategies.idioms import planting
+from strategies.idioms.planting import SIMPLEST, for_passes
 from strategies.pass_arguments.row import EVEN_AIMED, NEAR
 from strategies.pass_arguments.table import ROWS
 from strategies.passes import weight_of
+from strategies.scope.choices import Choices
+from strategies.scope.features import ON_DEMAND
 
 MODULES = 120
 
@@ -54,3 +58,11 @@ def test_every_pass_that_an_idiom_was_planted_for_is_tried() -> None:
                 several += 1
                 assert aimed <= tried
     assert several > 5
+
+
+def test_passes_whose_idioms_are_all_forbidden_take_no_turn_of_others() -> None:
+    weights = Counter({SIMPLEST: 1, "PropagateSharding": 99})
+    source = random.Random(0)
+    for _ in range(20):
+        choices = Choices(lambda _: source.randbytes(8))
+        assert len(planting.aimed(choices, 2, weights, ON_DEMAND, executable=False)) == 2
