@@ -46,6 +46,12 @@ def _addition(table: str) -> str:
     return f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT DO UPDATE SET {sums}"
 
 
+def open_file(path: Path, **options: Any) -> sqlite3.Connection:
+    """Let SQLite open a file to write it: from a relative path that begins with ``file:`` it would read a URI."""
+    connection: sqlite3.Connection = sqlite3.connect(path.absolute(), **options)
+    return connection
+
+
 def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     """Open the database."""
     if read_only:
@@ -55,7 +61,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
         uri = f"{path.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
     else:
-        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        connection = open_file(path, isolation_level=None, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA journal_mode = WAL")
         # WAL with NORMAL survives `kill -9` of the process; only a power cut can lose the last shards, which

@@ -19,7 +19,17 @@ from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store import door, timeline, trust
-from fuzzer.store.database import COVERAGE, FILE_NAME, LOCK_NAME, StoreError, add_rows, connect, store_error, take_lock
+from fuzzer.store.database import (
+    COVERAGE,
+    FILE_NAME,
+    LOCK_NAME,
+    StoreError,
+    add_rows,
+    connect,
+    open_file,
+    store_error,
+    take_lock,
+)  # fmt: skip
 from fuzzer.store.reader import StoreReader
 from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
 from relaxkit.files import make_directory
@@ -71,7 +81,7 @@ class Store(StoreReader):
             # Under another name first: a killed creation leaves no half-made campaign behind.
             for left in directory.glob(f"{partial.name}*"):
                 left.unlink()
-            fresh = sqlite3.connect(partial)
+            fresh = open_file(partial)
             fresh.executescript(resources.files("fuzzer.store").joinpath("schema.sql").read_text())
             fresh.execute("PRAGMA journal_mode = WAL")  # here: a database with a journal beside it is none of ours
             begun = {"format": door.FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),

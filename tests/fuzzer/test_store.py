@@ -249,3 +249,16 @@ def test_a_store_that_is_taken_away_is_told_of(tmp_path: Path) -> None:
             store.set_meta(state="finished")
     with Store.open(tmp_path / "elsewhere") as store:
         assert store.shards() == {0: 64}
+
+
+@pytest.mark.parametrize("name", ["file:beside?x", "file:beside", "file:beside%2fx", "file:beside#x", ":memory:", "~"])
+def test_a_relative_path_is_that_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("beside").touch()
+    Store.create(Path(name), META).close()
+    with Store.open(Path(name), read_only=False) as store:
+        store.set_meta(state="complete")
+    with Store.open(tmp_path / name) as store:
+        assert store.meta()["state"] == "complete"
+    assert {each.name for each in tmp_path.iterdir()} == {"beside", name}
+    assert not Path("beside").stat().st_size
