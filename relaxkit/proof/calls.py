@@ -69,13 +69,18 @@ class Calls(Builtins):
         if isinstance(called, External):
             if (value := self.builtin(called.name, arguments)) is not None:
                 return value
-            nothing = isinstance(expression.ty, relax.TupleType) and not expression.ty.fields
-            self._check_written(arguments, nothing and not called.name.startswith(_PRINTING))
-            term = self._made("external", (called.name, *self._types(expression)), arguments, expression, frame)
-            pure = isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)
-            shown = arguments if pure or called.name.startswith(_PRINTING) else self._perhaps_overwrite(arguments)
-            return placed(self.unpacked(term if pure else self.impure(term), expression.ty), shown)
+            pure = (isinstance(op.ty, relax.FuncType) and bool(op.ty.purity)) or called.name in _pure_packed()
+            return self._packed(called.name, arguments, expression, expression.ty_args, pure, frame)
         raise Open("a call of a function value")
+
+    def _packed(
+        self, name: str, arguments: Sequence[Value], expression: Any, types: Sequence[Any], pure: bool, frame: Frame
+    ) -> Value:
+        nothing = isinstance(expression.ty, relax.TupleType) and not expression.ty.fields
+        self._check_written(arguments, nothing and not name.startswith(_PRINTING))
+        term = self._made("external", (name, *map(outline, types)), arguments, types, frame)
+        shown = arguments if pure or name.startswith(_PRINTING) else self._perhaps_overwrite(arguments)
+        return placed(self.unpacked(term if pure else self.impure(term), expression.ty), shown)
 
     def _operator(self, op: Any, expression: Any, frame: Frame) -> Value:
         name = str(op.name)
@@ -126,11 +131,18 @@ class Calls(Builtins):
                 operands = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
                 return self.cast(expression.ty_args[0], self.invoke(arguments[0], operands), frame)
         shown: Sequence[Value] = arguments if name.rpartition(".")[2] in _VIEWS else ()
-        if self.legalizer is not None and (value := self.legalizer.value(expression, arguments)) is not None:
-            return placed(value, shown)
+        if self.legalizer is not None:
+            if (value := self.legalizer.value(expression, arguments)) is not None:
+                return placed(value, shown)
+            if (packed := op.get_attr("FCallPacked")) is not None:  # what LegalizeOps calls instead
+                pure = bool(op.get_attr("FPurity"))
+                return self._packed(str(packed), arguments, expression, [expression.ty], pure, frame)
+            if name == "relax.call_pure_packed" and isinstance(arguments[0], External):
+                types = expression.ty_args
+                return self._packed(arguments[0].name, arguments[1:], expression, types, True, frame)
         self._check_written(arguments)
-        label = (name, self.terms.objects.number(expression.attrs), *self._types(expression))
-        term = self._made("op", label, arguments, expression, frame)
+        label = (name, self.terms.objects.number(expression.attrs), *map(outline, expression.ty_args))
+        term = self._made("op", label, arguments, expression.ty_args, frame)
         if name == "relax.call_builtin_with_ctx":
             shown = self._perhaps_overwrite(arguments)
         return placed(self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty), shown)
@@ -139,8 +151,8 @@ class Calls(Builtins):
         """Call a packed function that returns some of its operands, overwritten, and uses these up."""
         indices = [int(each) for each in expression.attrs.inplace_indices]
         self._check_written(arguments, nothing=True)
-        label = ("packed in place", self.terms.objects.number(expression.attrs), *self._types(expression))
-        term = self._made("op", label, arguments, expression, frame)
+        label = ("packed in place", self.terms.objects.number(expression.attrs), *map(outline, expression.ty_args))
+        term = self._made("op", label, arguments, expression.ty_args, frame)
         self._consume(arguments[1:], indices)
         return placed(self.unpacked(term, expression.ty))
 
@@ -250,15 +262,20 @@ class Calls(Builtins):
         return placed(TupleValue(results) if isinstance(ty, relax.TupleType) else results[0])
 
     def _made(
-        self, head: str, label: tuple[Any, ...], arguments: Sequence[Value], expression: Any, frame: Frame
+        self, head: str, label: tuple[Any, ...], arguments: Sequence[Value], types: Sequence[Any], frame: Frame
     ) -> Term:
         """Make the term of a call whose type arguments say what it returns: their dims are operands."""
-        dims = tuple(self.number(dim, frame) for ty in expression.ty_args for dim in all_dims(ty))
+        dims = tuple(self.number(dim, frame) for ty in types for dim in all_dims(ty))
         return self.terms.make(head, label, (*(self.term(each) for each in arguments), *dims))
 
-    def _types(self, expression: Any) -> tuple[str, ...]:
-        """Return the type arguments of a call without their dims, and without where they lie."""
-        return tuple(outline(ty) for ty in expression.ty_args)
+
+@functools.cache
+def _pure_packed() -> frozenset[str]:
+    """Return the packed functions that pure operators are lowered to."""
+    ops = map(tvm.ir.Op.get, tvm.ir.Op.list_op_names())
+    return frozenset(
+        str(op.get_attr("FCallPacked")) for op in ops if op.get_attr("FCallPacked") and op.get_attr("FPurity")
+    )
 
 
 def _leaves(values: Sequence[Value]) -> list[Value]:

@@ -136,8 +136,9 @@ class Declared(Values):
         if not isinstance(value, int):
             return
         known = self.terms.declared.setdefault(value, outline(ty))
-        if isinstance(ty, relax.TensorType) and not known.startswith("tensor"):
-            self.terms.declared[value] = outline(ty)  # an object that a cast has let through
+        untyped = not known.startswith("tensor") or known.split(" ")[1] in ("None", *_NO_DTYPE)
+        if isinstance(ty, relax.TensorType) and untyped:
+            self.terms.declared[value] = outline(ty)  # an object, or a tensor of any dtype, that a cast has let through
         dims = None if value in self.shapes else dims_of(ty)
         if dims is None:
             return

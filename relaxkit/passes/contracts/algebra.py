@@ -51,6 +51,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FuseTransposeMatmul",
+        laws=(laws.TRANSPOSED,),
         operators=to_kernels("relax/transform/fuse_transpose_matmul.py", "relax.permute_dims", "relax.matmul"),
         functions=MAKES_KERNELS,
         postconditions=stated(algebra.product_of_transposed_left),

@@ -373,6 +373,16 @@ def _fast(m: Any) -> IRModule:
     return _by(_kernel(getattr(topi, f"fast_{name}")), m.x)
 
 
+def _by_transposed(m: Any) -> IRModule:
+    """Multiply as the kernel that FuseTransposeMatmul makes of such a product alone."""
+    product = partial(op.matmul, out_dtype=m.product.attrs.out_dtype)
+    module = _by(
+        lambda builder, x, w: builder.emit(product(x, builder.emit(op.permute_dims(w, m.moved.attrs.axes)))), m.x, m.w
+    )
+    fused = relax.transform.FuseTransposeMatmul()(relax.transform.ConvertToDataflow(1)(module))
+    return relax.transform.DeadCodeElimination(["law"])(fused)
+
+
 _kernel_law = partial(Law, source="the documentation of both; rounding is the kernel's own", exact=False)
 RANKED = _kernel_law(
     "a sort or a scan is the kernel of TOPI",
@@ -388,5 +398,11 @@ FAST = _kernel_law(
     "a function is approximated by its fast counterpart",
     On("relax.exp relax.erf relax.tanh relax.nn.softmax", ("x",), "slow"),
     _fast,
+    lambda m: _dtypes(m.x)[0] in ("float32", "float64"),  # the polynomial of erf has numbers too small for float16
     source="FastMathTransform's documentation: fast but approximate counterparts",
+)
+TRANSPOSED = _kernel_law(
+    "a product with a transposed tensor is a kernel that reads it the other way round",
+    On(_MATMUL, ("x", On(_PERMUTE, ("w",), "moved")), "product"),
+    _by_transposed,
 )

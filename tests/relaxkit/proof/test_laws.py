@@ -145,7 +145,7 @@ def axes_of_windows(operator: str) -> int:
     return int(operator[7]) + 2 if operator.startswith("nn.conv") else 0
 
 
-KERNELS = (laws.RANKED, laws.SAMPLED, laws.FAST)
+KERNELS = (laws.RANKED, laws.SAMPLED, laws.FAST, laws.TRANSPOSED)
 APART = (laws.CONVOLUTION_IN_ANOTHER_LAYOUT,)
 """Laws whose condition keeps out what is not drawn."""
 
@@ -366,7 +366,7 @@ def test_laws_that_round_belong_to_passes_that_may_or_are_measured() -> None:
     """A proof up to reassociation says nothing of a promise to the bit: see the numeric oracle."""
     rounding = {name for name, contract in CONTRACTS.items() if not all(law.exact for law in contract.laws)}
     exact = {name for name in rounding if CONTRACTS[name].numeric is NumericPromise.BIT_EXACT}
-    assert exact == {"DecomposeOpsForInference", "DispatchSampling", "DispatchSortScan"}
+    assert exact == {"DecomposeOpsForInference", "DispatchSampling", "DispatchSortScan", "FuseTransposeMatmul"}
 
 
 # -- modules ---------------------------------------------------------------------------------------------------
