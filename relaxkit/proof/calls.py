@@ -40,7 +40,7 @@ _IDENTITIES = frozenset(
 )  # fmt: skip
 _STORAGES = frozenset({"relax.memory.alloc_storage", "relax.vm.alloc_storage"})
 _TENSORS = frozenset({"relax.builtin.alloc_tensor", "relax.memory.alloc_tensor", "relax.vm.alloc_tensor"})
-_VIEWS = frozenset(["reshape", "flatten", "expand_dims", "squeeze", "view", "ensure_zero_offset", "call_pure_packed"])
+_VIEWS = frozenset(["reshape", "flatten", "expand_dims", "squeeze", "view", "ensure_zero_offset"])
 """Last names of operators whose result may lie where an operand does."""
 _PRINTING = "relax.run."
 """Prefix of the functions that print and assert: what returns nothing else may write into its operands."""
@@ -127,6 +127,7 @@ class Calls(Builtins):
             case "relax.call_pure_packed" if isinstance(arguments[0], External):
                 if (value := self.builtin(arguments[0].name, arguments[1:])) is not None:
                     return value
+                return self._packed(arguments[0].name, arguments[1:], expression, expression.ty_args, True, frame)
             case "relax.call_dps_packed" if isinstance(arguments[0], Closure):
                 operands = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
                 return self.cast(expression.ty_args[0], self.invoke(arguments[0], operands), frame)
@@ -137,9 +138,6 @@ class Calls(Builtins):
             if (packed := op.get_attr("FCallPacked")) is not None:  # what LegalizeOps calls instead
                 pure = bool(op.get_attr("FPurity"))
                 return self._packed(str(packed), arguments, expression, [expression.ty], pure, frame)
-            if name == "relax.call_pure_packed" and isinstance(arguments[0], External):
-                types = expression.ty_args
-                return self._packed(arguments[0].name, arguments[1:], expression, types, True, frame)
         self._check_written(arguments)
         label = (name, self.terms.objects.number(expression.attrs), *map(outline, expression.ty_args))
         term = self._made("op", label, arguments, expression.ty_args, frame)

@@ -145,3 +145,22 @@ def test_a_call_is_legalized_once_for_all_proofs(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(relax.transform, "LegalizeOps", lambda: count.append(1) or legalize())
     assert [prove(before, after).result for _ in range(3)] == [Result.PROVED] * 3
     assert len(count) == 1
+
+
+def test_operators_that_legalization_makes_packed_calls_are_proved_in_their_order() -> None:
+    def module(first: str, last: str) -> Any:
+        builder = relax.BlockBuilder()
+        x = relax.Var("x", relax.TensorType((3,), "float32"))
+        with builder.function("main", [x], pure=False):
+            for text in (first, last):
+                builder.emit(relax.op.assert_op(relax.const(True), format=text))
+            builder.emit_func_output(builder.emit(relax.op.nonzero(builder.emit(relax.op.nn.relu(x)))))
+        return builder.get()
+
+    after = relax.transform.LegalizeOps()(module("one", "other"))
+    assert "relax.run.assert_op" in after.script()
+    assert "relax.run.nonzero" in after.script()
+    assert prove(module("one", "other"), after).result is Result.PROVED
+    assert prove(module("one", "other"), relax.transform.RemovePurityChecking()(after)).result is Result.PROVED
+    assert prove(module("other", "one"), after).result is Result.DIFFERENT
+    assert prove(module("one", "one"), after).result is Result.DIFFERENT
