@@ -476,10 +476,19 @@ PASSES = [
     ("ConvertLayout({'relax.nn.conv2d': ['NHWC', 'OHWI']})", convolution_module()),
     ("DecomposeOpsForInference()", normalized_module(training=False)),
     ("DecomposeOpsForTraining()", normalized_module(training=True)),
+    (
+        "DecomposeOpsForTraining()",
+        module("n34 4 4", lambda bb, x, gamma, beta: op.nn.layer_norm(x, gamma, beta, [-1], epsilon=0.01)),
+    ),
+    ("ToMixedPrecision()", module("23 34", lambda bb, x, w: op.nn.relu(bb.emit(op.matmul(x, w))))),
+    ("FastMathTransform()", module("n3 n3", lambda bb, x, y: op.subtract(bb.emit(op.tanh(x)), y))),
+    ("FuseTransposeMatmul()", module("n3 43", lambda bb, x, w: op.matmul(x, bb.emit(op.permute_dims(w))))),
 ]
 
 
-@pytest.mark.parametrize(("expression", "given"), PASSES, ids=[name for name, _ in PASSES])
+@pytest.mark.parametrize(
+    ("expression", "given"), PASSES, ids=[f"{name} {number}" for number, (name, _) in enumerate(PASSES)]
+)
 def test_what_a_pass_gives_is_proved_and_no_mutant_of_it_that_computes_otherwise(expression: str, given: Any) -> None:
     ref = PassRef(expression.partition("(")[0], f"relax.transform.{expression}")
     after, used = ref.build()(given), contract_for(ref).laws
