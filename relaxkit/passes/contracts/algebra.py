@@ -44,6 +44,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _Rewriter(
         "FoldBatchnormToConv2D",
+        laws=(laws.NORMALIZED_CONVOLUTION,),
         limits=(of_own_mode(training=False),),
         numeric=REASSOCIATION,
         operators=_making("nn.conv2d", "add", "sqrt", "divide", "subtract", "multiply", "reshape"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import tvm_ffi
-from tvm import IRModule, relax, topi
+from tvm import IRModule, relax, tirx, topi
 from tvm.relax import op
 from tvm.relax.backend.gpu_generic import generic_get_sample_index
 
@@ -233,6 +233,33 @@ NORMALIZED = Law(
 )
 
 
+def _folded(m: Any) -> Any:
+    epsilon = relax.prim_value(tirx.FloatImm("float32", m.norm.attrs.epsilon))
+    scale = op.divide(m.gamma, op.sqrt(op.add(m.variance, epsilon)))
+    shift = op.subtract(m.beta, op.multiply(m.mean, scale))
+    (channels,) = m.gamma.ty.shape.values
+    value = _again(m.conv, m.x, op.multiply(m.w, op.reshape(scale, [channels, 1, 1, 1])))
+    return relax.Tuple([op.add(value, op.reshape(shift, [1, channels, 1, 1])), m.mean, m.variance])
+
+
+NORMALIZED_CONVOLUTION = Law(
+    "a normalized convolution is one with a scaled kernel, shifted",
+    On("relax.nn.batch_norm", (On("relax.nn.conv2d", ("x", "w"), "conv"), "gamma", "beta", "mean", "variance"), "norm"),
+    _folded,
+    lambda m: (
+        _dtypes(m.x, m.w, m.gamma, m.beta, m.mean, m.variance) == ["float32"]
+        and not m.norm.attrs.training
+        and m.norm.attrs.axis == 1
+        and m.norm.attrs.scale
+        and m.norm.attrs.center
+        and not m.conv.attrs.out_dtype
+        and _layouts(m.conv)[0] == _layouts(m.conv)[1]
+    ),
+    source="the formulas in both documentations: a convolution is linear in its kernel, each output channel apart",
+    exact=False,
+)
+
+
 def _normalized_per_row(m: Any) -> Any:
     axes = list(m.norm.attrs.axes)
     epsilon = relax.const(m.norm.attrs.epsilon, _dtypes(m.x)[0])
@@ -398,7 +425,8 @@ FAST = _kernel_law(
     "a function is approximated by its fast counterpart",
     On("relax.exp relax.erf relax.tanh relax.nn.softmax", ("x",), "slow"),
     _fast,
-    lambda m: _dtypes(m.x)[0] in ("float32", "float64"),  # the polynomial of erf has numbers too small for float16
+    # The polynomial of erf has numbers that are too small for float16.
+    lambda m: m.slow.op.name != "relax.erf" or _dtypes(m.x)[0] in ("float32", "float64"),
     source="FastMathTransform's documentation: fast but approximate counterparts",
 )
 TRANSPOSED = _kernel_law(

@@ -192,7 +192,9 @@ class Draw:
                                   self.dtype)  # fmt: skip
         else:
             ndim = one_of(self.random, 1, 2, 2, 3, 3, 3, 4)
-            ndim = axes_of_windows(self.root) or ndim
+            inside = self.law.left.operands[0]
+            windows = inside.operators.removeprefix("relax.") if isinstance(inside, On) else self.root
+            ndim = axes_of_windows(windows) or axes_of_windows(self.root) or ndim
             shape = self.shape(ndim) if self.alike is None or not self.random.integers(4) else self.alike
             ty = relax.TensorType(shape, self.dtype)
         self.params[known] = self.x = relax.Var(known, ty)
@@ -209,6 +211,8 @@ class Draw:
             return relax.Tuple(operands)
         if name == "permute_dims" and self.axes is not None and self.random.integers(8):
             call = op.permute_dims(operands[0], self.axes)
+        elif isinstance(pattern.operands[0], On) and name == "nn.batch_norm" and self.random.integers(8):
+            call = op.nn.batch_norm(*operands, axis=1, epsilon=2.0**-6, training=False)  # others rarely fit
         elif name in CALLS:
             call = CALLS[name](self.random, *operands)
         else:
