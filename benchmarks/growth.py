@@ -24,9 +24,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import psutil
 from shared import arguments
 from shared.ranks import a12, mann_whitney
+from shared.untriaged import Untriaged, processor_seconds
 from tabulate import tabulate
 
 from fuzzer.campaign.campaign import Campaign
@@ -43,13 +43,6 @@ POINTS = 10
 MEASURES = ("pairs", "operands", "rewrites", "findings", "families", "modules", "cases")
 SHOWN = (0.25, 0.5, 1.0)
 """Shares of the time that the table shows."""
-
-
-class _Untriaged(Campaign):
-    """Looks into no finding."""
-
-    def _next_triage(self, shards_left: bool) -> str | None:
-        return None
 
 
 class Recorder(Progress):
@@ -95,19 +88,6 @@ class Recorder(Progress):
         return curve
 
 
-def processor_seconds() -> float:
-    """Processor time of this process and its descendants, those that ended included."""
-    total = 0.0
-    own = psutil.Process()
-    for process in (own, *own.children(recursive=True)):
-        try:
-            times = process.cpu_times()
-        except psutil.Error:
-            continue
-        total += times.user + times.system + times.children_user + times.children_system
-    return total
-
-
 def run(config: Config, seconds: float) -> list[dict[str, float]]:
     """The growth curve of one campaign."""
     with (
@@ -116,7 +96,7 @@ def run(config: Config, seconds: float) -> list[dict[str, float]]:
     ):
         base = processor_seconds()
         recorder = Recorder(config, base + seconds)
-        recorder.campaign = _Untriaged(store, config, recorder)
+        recorder.campaign = Untriaged(store, config, recorder)
         recorder.campaign.run()
     return recorder.curve(base)
 
