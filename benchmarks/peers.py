@@ -1,6 +1,6 @@
 """Peers under the same lamp: relaxfuzz, NNSmith and TVM's own tests, at equal processor time.
 
-    python -m venv peers && peers/bin/pip install -e . capstone tabulate nnsmith onnx torch
+    python -m venv peers && peers/bin/pip install -e '.[coverage]' tabulate nnsmith onnx torch
     relaxfuzz corpus import TVM_CHECKOUT --out seeds
     peers/bin/python benchmarks/peers.py --seeds seeds --out results [--trials 3] [--seconds 240] [--seed 1]
 
@@ -11,13 +11,14 @@ that it starts.  Basic blocks of TVM's compiler are counted by the same breakpoi
 * ``nnsmith``: models through TVM's ONNX importer (``peers_nnsmith.py``).  Reported is what raises, ends the process, or
   gives other numbers than PyTorch.
 * ``tests``: modules of TVM's tests in random order, each under every pass that needs no argument, and built without
-  and with the default pipeline.  Reported is what raises, ends the process, or gives other numbers by
-  NNSmith's tolerance.
+  and with the default pipeline.  Reported is what raises, ends the process, or gives other numbers by NNSmith's
+  tolerance.
 
 A report is not a defect: a pass may refuse what it gets, and a result may be undefined.  So when a trial is over,
-relaxfuzz judges up to three cases of each signature that was reported, in fresh processes; a *cause* is a family
-(``fuzzer.findings.family``) of what fails there, for all three alike.  Reports on the importer have no Relax module,
-and are counted apart.  Results of trials are kept in ``--out``, and are not measured again.
+relaxfuzz judges up to three cases of each signature that was reported, or up to 100 where numbers differ, in fresh
+processes.  A *cause* is a family (``fuzzer.findings.family``) of what fails there, for all three alike.  Reports on the
+importer have no Relax module, and are counted apart.  Results of trials are kept in ``--out``, and are not measured
+again.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ T = TypeVar("T")
 POINTS = 10
 BUILD = "build:cpu"
 """The pipeline of ``tvm.compile``."""
-_EACH = 3
-"""So many cases of a signature are judged."""
+_EACH, _NUMBERS = 3, 100
+"""So many cases of a signature are judged, and of one of wrong numbers, which says little of their cause."""
 _END_TO_END = (OracleName.CRASH, OracleName.NUMERIC)
 """What a fuzzer with naive oracles can see."""
 
@@ -178,7 +179,8 @@ class Log:
         for report, count in reports:
             entry = self.reports.setdefault(signature(report.verdict).text, Reports(now))
             entry.count += count
-            entry.first += [report][: max(0, _EACH - len(entry.first))]
+            most = _NUMBERS if report.verdict.oracle is OracleName.NUMERIC else _EACH
+            entry.first += [report][: max(0, most - len(entry.first))]
         return True
 
     def curve(self) -> list[Point]:
@@ -343,7 +345,10 @@ def _differs(module: Any) -> str:
 
 
 def _arrays(value: Any) -> list[Any]:
-    return [each for part in value for each in _arrays(part)] if isinstance(value, tuple) else [value]
+    """Return the arrays and numbers in a result."""
+    if isinstance(value, tuple):
+        return [each for part in value for each in _arrays(part)]
+    return [value] if hasattr(value, "dtype") or isinstance(value, (int, float)) else []
 
 
 # -- judging and telling -------------------------------------------------------------------------------------------
