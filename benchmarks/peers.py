@@ -35,6 +35,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -47,7 +48,7 @@ from tabulate import tabulate
 
 from fuzzer.campaign.progress import Progress
 from fuzzer.campaign.setup import open_campaign, pass_names, watched_build
-from fuzzer.core.case import Case, judge_case
+from fuzzer.core.case import Case, judge_case, load_module
 from fuzzer.core.config import Config
 from fuzzer.core.installed import installed
 from fuzzer.findings.family import family
@@ -354,19 +355,28 @@ def _arrays(value: Any) -> list[Any]:
 # -- judging and telling -------------------------------------------------------------------------------------------
 
 
-def judged(reports: Reports, worker: IsolatedWorker) -> list[Verdict]:
+def judge_again(case: Case, oracles: tuple[OracleName, ...], guarded: bool) -> list[Verdict]:
+    """Judge a case in a worker; numbers only where they are defined, if the module is not ``guarded`` by its maker."""
+    from strategies.seeds.bounds import unproven
+
+    if not guarded and unproven(load_module(case)):
+        oracles = tuple(each for each in oracles if each is not OracleName.NUMERIC)
+    return judge_case(case, oracles, breadcrumb)
+
+
+def judged(reports: Reports, worker: IsolatedWorker, guarded: bool) -> list[Verdict]:
     """Return the failures that relaxfuzz sees in the first cases of a signature."""
     found: list[Verdict] = []
     for verdict, case in ((each.verdict, each.case) for each in reports.first if each.case is not None):
         asked = _END_TO_END if verdict.oracle in _END_TO_END else (verdict.oracle,)
         worker.fresh()
-        answer = worker.call(functools.partial(judge_case, oracles=asked), case)
+        answer = worker.call(functools.partial(judge_again, oracles=asked, guarded=guarded), case)
         verdicts = [death_verdict(answer, verdict.culprit)] if isinstance(answer, Died) else answer
         found += [each for each in verdicts if each.outcome is Outcome.FAIL]
     return found
 
 
-def causes_of(log: Log) -> tuple[list[Cause], list[str], list[str]]:
+def causes_of(log: Log, guarded: bool) -> tuple[list[Cause], list[str], list[str]]:
     """Return causes, families of reports without a case, and signatures that relaxfuzz does not confirm."""
     causes: dict[str, Cause] = {}
     apart, excused = set(), []
@@ -375,7 +385,7 @@ def causes_of(log: Log) -> tuple[list[Cause], list[str], list[str]]:
             if all(each.case is None for each in reports.first):
                 apart.add(family(reports.first[0].verdict).text)
                 continue
-            verdicts = judged(reports, worker)
+            verdicts = judged(reports, worker, guarded)
             for verdict in verdicts:
                 name = family(verdict).text
                 causes.setdefault(name, Cause(name, verdict.oracle.value, verdict.culprit, reports.seconds))
@@ -424,7 +434,7 @@ class Plan:
         elif self.seeds is not None:
             tests(self.seed, log, self.seeds)
         counts = {text: reports.count for text, reports in log.reports.items()}
-        causes, importer, excused = causes_of(log)
+        causes, importer, excused = causes_of(log, self.fuzzer is not Fuzzer.TESTS)
         Trial(
             self.fuzzer, self.seed, self.seconds, log.curve(), sorted(log.blocks), counts, causes, importer, excused
         ).write(self.path)
@@ -486,17 +496,55 @@ def rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
 
 def unions(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """A row for each fuzzer: what all its trials reached or found together, and what of that no other did."""
-    names = list(dict.fromkeys(trial.fuzzer for trial in trials))
-    blocks = {name: set().union(*(each.blocks for each in trials if each.fuzzer == name)) for name in names}
-    causes = {name: {one.family for each in trials if each.fuzzer == name for one in each.causes} for name in names}
-    found = []
-    for name in names:
-        row: dict[str, Any] = {"all trials": name}
-        for what, sets in (("blocks", blocks), ("causes", causes)):
-            others = set().union(*(sets[other] for other in names if other != name))
-            row |= {what: len(sets[name]), f"{what} of no other": len(sets[name] - others)}
-        found.append(row)
+    found = [{"all trials": name} for name in dict.fromkeys(trial.fuzzer for trial in trials)]
+    for what, of in (("blocks", _blocks), ("causes", _causes)):
+        every, alone = _together(trials, of)
+        for row in found:
+            name = row["all trials"]
+            row |= {what: len(every[name]), f"{what} of no other": len(alone[name])}
     return found
+
+
+def directories(trials: Sequence[Trial], folder_of: Callable[[int], str]) -> list[dict[str, Any]]:
+    """A row for each directory of the compiler: the blocks that each fuzzer alone reached there."""
+    _, alone = _together(trials, _blocks)
+    counts = {name: Counter(map(folder_of, blocks)) for name, blocks in alone.items()}
+    folders = sum(counts.values(), Counter())
+    return [
+        {"blocks of no other": folder} | {name: count[folder] for name, count in counts.items()}
+        for folder, _ in folders.most_common()
+    ]
+
+
+def _blocks(trial: Trial) -> Iterable[int]:
+    return trial.blocks
+
+
+def _causes(trial: Trial) -> Iterable[str]:
+    return (each.family for each in trial.causes)
+
+
+def _together(trials: Sequence[Trial], of: Callable[[Trial], Iterable[Any]]) -> tuple[dict[str, set[Any]], ...]:
+    """Return what the trials of each fuzzer have together, and what of that those of no other have."""
+    every: dict[str, set[Any]] = {}
+    for trial in trials:
+        every.setdefault(trial.fuzzer, set()).update(of(trial))
+    alone = {
+        name: found.difference(*(every[other] for other in every if other != name)) for name, found in every.items()
+    }
+    return every, alone
+
+
+def _folders() -> Callable[[int], str]:
+    """Return what tells the directory of a block of the compiler that is installed."""
+    import numpy as np
+    import tvm  # noqa: F401 - loads the compiler
+
+    from relaxkit.coverage.breakpoints import loaded, table_of
+
+    table = table_of(loaded()[0])
+    owners = table.owners[table.function_of]
+    return lambda block: table.files[int(owners[np.searchsorted(table.blocks, block)])].split("/")[2]
 
 
 def main() -> None:
@@ -523,6 +571,7 @@ def main() -> None:
         return
     print(tabulate(rows(trials), headers="keys", floatfmt=".3g"))
     print(tabulate(unions(trials), headers="keys"))
+    print(tabulate(directories(trials, _folders()), headers="keys"))
 
 
 if __name__ == "__main__":
