@@ -11,7 +11,6 @@ import json
 import os
 import runpy
 import sys
-import traceback
 from types import TracebackType
 
 
@@ -29,13 +28,6 @@ def next_request() -> list[str]:
     raise SystemExit
 
 
-def print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback that begins in the script, as Python does."""
-    while trace is not None and trace.tb_frame.f_code.co_filename != sys.argv[0]:
-        trace = trace.tb_next
-    traceback.print_exception(kind, error, trace)
-
-
 def main() -> None:
     """Load TVM, wait for a script, and run it."""
     sys.path[:] = [place for place in sys.path if place != os.path.dirname(__file__)]  # holds modules of this program
@@ -50,7 +42,15 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for descriptor, file in enumerate(files, 1):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), descriptor)
-    sys.argv, sys.excepthook = [path], print_error
+    tell = sys.excepthook  # TVM has one of its own
+
+    def tell_of_script(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Begin the traceback in the script, as Python does."""
+        while trace is not None and trace.tb_frame.f_code.co_filename != path:
+            trace = trace.tb_next
+        tell(kind, error.with_traceback(trace), trace)
+
+    sys.argv, sys.excepthook = [path], tell_of_script
     sys.path.insert(0, os.path.dirname(path))
     runpy.run_path(path, run_name="__main__")
 

@@ -22,6 +22,7 @@ ENDS = {
     "place": "import os, sys\nprint(__name__, len(sys.argv), os.path.samefile(os.getcwd(), sys.path[0]))",
     "input": "import sys\nprint(repr(sys.stdin.read()))",
     "source": "import inspect\ndef f(): pass\nprint(inspect.getsource(f))",
+    "TVM's error": "import tvm\nraise tvm.error.DiagnosticError('one')",
     "at exit": "import atexit, os\natexit.register(os._exit, 5)",
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tvm
+import tvm_ffi
 from deaths import death
 from planted.catalogue import PLANTED, Planted
 from planted.generated import modules
@@ -101,6 +102,7 @@ import signal
 import time
 
 import tvm
+import tvm_ffi
 
 def dying(how):
     return lambda: tvm.transform.module_pass(lambda module, context: how(), opt_level=0)
@@ -198,3 +200,22 @@ def test_a_variable_that_nothing_defines_asks_for_no_target() -> None:
     case = Case(str(tvm.ir.save_json(tvm.script.from_source(LIFTED))), (lift,), 1)
     (verdict,) = [each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL]
     assert "Target" not in short_forms(case, verdict).scripts[0].text
+
+
+SPREAD = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"mesh": [R.device_mesh((2,), I.Range(0, 2))]})
+    @R.function
+    def main(x: R.DTensor((4,), "float32", "mesh[0]", "R")) -> R.DTensor((4,), "float32", "mesh[0]", "S[0]"):
+        gv = R.dist.redistribute(x, device_mesh="mesh[0]", placement="S[0]")
+        return gv
+"""
+
+
+def test_distributed_tensors_are_written_as_tvmscript() -> None:
+    module = tvm.script.from_source(SPREAD)
+    source = source_of(module, "Before")
+    assert "class Before:" in source
+    names = {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tirx}
+    assert tvm_ffi.structural_equal(tvm.script.from_source(source, names), module)

@@ -25,6 +25,8 @@ from fuzzer.repro.module.tvmscript import unwrapped
 _LISTED_ELEMENTS = 16
 """A constant of more elements stands in a line of its own, unless it is short there."""
 _COMMENT = re.compile(r"^ *# .*\n", re.MULTILINE)
+_DISTRIBUTED = re.compile(r"\bR\.(device_mesh|DTensor)\(")
+"""Names that TVM's printer looks for in another module than the one that people import."""
 _CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
 
 
@@ -58,7 +60,8 @@ def sources_of(module: Any, name: str) -> Iterator[str]:
         return bound
 
     try:
-        plain = _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", unwrapped(module, constant)))
+        printed = _DISTRIBUTED.sub(r"R.dist.\1(", unwrapped(module, constant))
+        plain = _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", printed))
     except Unsayable:
         raise
     except Exception:  # what TVM cannot print is built
