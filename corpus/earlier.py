@@ -42,9 +42,10 @@ class EarlierFinding:
 
 def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     """Return what was said of a finding with this id, and of those of its family, which may have other causes."""
-    family = finding.family
-    near = [row for row in _earlier() if finding.id == row.id or (family.final and family.id == row.family)]
-    if symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause, but with its operators
+    family, (by_id, by_family) = finding.family, _indexed()
+    places = {*by_id.get(finding.id, ()), *(by_family.get(family.id, ()) if family.final else ())}
+    near = [_earlier()[place] for place in sorted(places)]
+    if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and _alike(row, finding, family)]
     own = [row.known for row in near if row.id == finding.id]
     return own, [replace(row.known, certain=False) for row in near if row.id != finding.id]
@@ -84,6 +85,16 @@ def _rows() -> Iterator[EarlierFinding]:
 
 
 _earlier = functools.cache(lambda: tuple(_rows()))
+
+
+@functools.cache
+def _indexed() -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the places of the rows by id, and by family."""
+    by_id, by_family = dict[str, list[int]](), dict[str, list[int]]()
+    for place, row in enumerate(_earlier()):
+        by_id.setdefault(row.id, []).append(place)
+        by_family.setdefault(row.family, []).append(place)
+    return by_id, by_family
 
 
 def _audited(row: dict[str, Any], cases: dict[str, KnownCase], reasons: dict[str, str]) -> KnownAs:

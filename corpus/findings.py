@@ -61,11 +61,12 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     Those come first whose module has its operators, and that the audit names for it.  A finding that is
     blamed on none of the passes of a case, as another version of this program did, is matched by those that ran.
     """
-    matches = []
+    matches, there = [], _by_place(cases)
     for finding in findings:
         ran = {ref.name for ref in (finding.minimized or finding.case).passes}
         for blamed in ({finding.culprit}, ran):
-            near = [(case, _failing_pattern(case)) for case in cases if _same_place(case, finding, blamed)]
+            placed = {at for name in blamed for at in there.get((str(finding.oracle), name), ())}
+            near = [(case, _failing_pattern(case)) for at in sorted(placed) if _may_be(case := cases[at], finding)]
             fitting = [case for case, pattern in near if pattern and case.shows_in(finding.evidence)]
             fitting += [case for case, pattern in near if pattern == "" and _named(case, finding)]
             if fitting:
@@ -95,13 +96,19 @@ def recognize(findings: Sequence[FindingRecord], others: bool = False) -> dict[s
 
 def _others(finding: FindingRecord) -> KnownAs | None:
     """Tell of the known defects of a finding's pass, those first whose modules have its operators."""
-    blamed = finding.culprit
-    cases = [case for case in _all_cases() if case.blamed == blamed and _failing_pattern(case) is not None]
-    cases.sort(key=lambda case: _rank(case, finding), reverse=True)
-    told = [f"{case.title} ({case.slug})" for case in cases]
-    told += [f"{each.better or each.title} (judged {each.id})" for each in without_case() if each.blamed == blamed]
+    blamed, (cases, judged) = finding.culprit, _blaming(finding.culprit)
+    ranked = sorted(cases, key=lambda case: _rank(case, finding), reverse=True)
+    told = [f"{case.title} ({case.slug})" for case in ranked] + judged
     told[_MOST_OTHERS:] = [f"and {len(told) - _MOST_OTHERS} more"] if len(told) > _MOST_OTHERS else []
     return KnownAs(blamed, f"other known defects of {blamed}: {'; '.join(told)}") if told else None
+
+
+@functools.cache
+def _blaming(blamed: str) -> tuple[list[KnownCase], list[str]]:
+    """Return the cases that blame a pass and fail, and what is told of its defects that no case shows."""
+    cases = [case for case in _all_cases() if case.blamed == blamed and _failing_pattern(case) is not None]
+    judged = [each for each in without_case() if each.blamed == blamed]
+    return cases, [f"{each.better or each.title} (judged {each.id})" for each in judged]
 
 
 def _likeliest(found: Match) -> KnownCase | None:
@@ -112,11 +119,18 @@ def _likeliest(found: Match) -> KnownCase | None:
     return found.cases[0] if told else None
 
 
-def _same_place(case: KnownCase, finding: FindingRecord, blamed: set[str]) -> bool:
-    culprits = {case.culprit} if case.culprit else {ref.name for ref in case.passes}
-    there = str(case.oracle) == str(finding.oracle) and not culprits.isdisjoint(blamed)
-    there = there and all(_configured(ref, finding) for ref in case.passes)
-    return there and (finding.minimized is None or _has_constructs(case, finding.minimized.module_json))
+def _by_place(cases: Sequence[KnownCase]) -> dict[tuple[str, str], list[int]]:
+    """Return the numbers of cases by oracle and by each pass, or other culprit, that they may be blamed on."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for at, case in enumerate(cases):
+        for name in [case.culprit] if case.culprit else [ref.name for ref in case.passes]:
+            found.setdefault((str(case.oracle), name), []).append(at)
+    return found
+
+
+def _may_be(case: KnownCase, finding: FindingRecord) -> bool:
+    configured = all(_configured(ref, finding) for ref in case.passes)
+    return configured and (finding.minimized is None or _has_constructs(case, finding.minimized.module_json))
 
 
 def _configured(mine: PassRef, finding: FindingRecord) -> bool:
@@ -133,10 +147,14 @@ def _has_constructs(case: KnownCase, module_json: str) -> bool:
 
 def _rank(case: KnownCase, finding: FindingRecord) -> tuple[float, bool]:
     """Return the share of the finding's operators that the case's module has, and whether the audit names the case."""
-    operators = finding.traits.skeleton.operators
-    text = _text_of(case.directory)
-    has = sum(f"R.{each}(" in text or f'"relax.{each}"' in text for each in operators)
-    return has / max(1, len(operators)), _named(case, finding)
+    operators = set(finding.traits.skeleton.operators)
+    return len(operators & _operators_of(case.directory)) / max(1, len(operators)), _named(case, finding)
+
+
+@functools.cache
+def _operators_of(directory: Path) -> frozenset[str]:
+    found = re.findall(r'R\.([\w.]+)\(|"relax\.([\w.]+)"', _text_of(directory))
+    return frozenset(script or json for script, json in found)
 
 
 def _named(case: KnownCase, finding: FindingRecord) -> bool:

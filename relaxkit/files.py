@@ -68,6 +68,11 @@ def confine(path: Path, home: Path) -> None:
         raise OSError(errno.EPERM, f"a link, or outside of '{home}'", str(path))
 
 
+def resolved(path: Path) -> Path:
+    """Return a path without links; those that lead in a circle, which ``Path.resolve`` complains of, stay."""
+    return Path(os.path.realpath(path))
+
+
 def make_directory(path: Path, *, links: bool = False) -> None:
     """Make a directory to write into, where it is missing.
 

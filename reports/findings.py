@@ -14,7 +14,7 @@ from fuzzer.store.records import FindingRecord, FindingState
 from relaxkit.text_enum import TextEnum
 
 # A module that was not minimized may be long; the report is to be read.
-_MAX_LINES = 200
+_MAX_LINES, _MAX_CHARACTERS = 200, 40_000
 MOST_BYTES = 400_000
 """Scripts beyond this are named, not shown: constants of weights may be in them."""
 
@@ -95,11 +95,13 @@ def title_line(finding: FindingRecord) -> str:
 
 
 def shown_lines(text: str) -> str:
-    """Cut a module's text to as many lines as are shown."""
+    """Cut a module's text to as many lines and characters as are shown."""
     lines = text.rstrip().splitlines()
     if len(lines) > _MAX_LINES:
         lines = [*lines[:_MAX_LINES], f"# ... {len(lines) - _MAX_LINES} more lines"]
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    more = len(text) - _MAX_CHARACTERS
+    return f"{text[:_MAX_CHARACTERS]}\n# ... {more} more characters" if more > 0 else text
 
 
 def passes_text(finding: FindingRecord) -> str:

@@ -18,6 +18,7 @@ from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
 from oracles.core.verdict import NOT_ASKED, Agreement, Outcome
+from relaxkit.files import resolved
 from relaxkit.passes.contract import OracleName
 
 
@@ -185,7 +186,7 @@ def load_report(directory: Path) -> Report:
 
 def load_reports(directories: Sequence[Path]) -> list[Report]:
     """Read several campaigns, each once, the one that was started first first; raises what ``Store.open`` raises."""
-    once = {directory.resolve(): directory for directory in directories}
+    once = {resolved(directory): directory for directory in directories}
     with bars() as bar:
         found = [load_report(each) for each in bar.track(list(once.values()), description="campaigns")]
     return sorted(found, key=lambda report: report.info.started_at)

@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import RenderableType
 
 from fuzzer.cli.verbs.findings import listed_findings, new_first, next_steps
-from fuzzer.core.terminal import prose, rendered, table
+from fuzzer.core.terminal import MOST_ROWS, prose, rendered, table
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path, shell
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
@@ -93,7 +93,8 @@ def _findings(report: Report, most: int | None, nothing: str) -> Iterator[list[R
 
 def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: int | None) -> list[RenderableType]:
     """Write a table, each row with lines of its own below it; of many the ``most`` that are gravest."""
-    rest = 0 if most is None else max(0, len(findings) - most)
+    most = MOST_ROWS if most is None else most
+    rest = max(0, len(findings) - most)
     findings = new_first(ordered(findings) if rest else findings, report.recognized)[:most]
     if not findings:
         return []

@@ -27,6 +27,7 @@ from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
 from oracles.core.verdict import Outcome, Verdict
+from relaxkit.files import resolved
 from relaxkit.passes.contract import OracleName
 
 GROUP = "relaxfuzz.regressions"
@@ -133,16 +134,16 @@ def gather(directories: Sequence[Path], own: Path | None = None, trust: bool = F
     """
     found: dict[str, Earlier] = {}
     for path in (each for directory in directories for each in campaigns_in(directory)):
-        if own is not None and path.resolve() == own.resolve():
+        if own is not None and resolved(path) == resolved(own):
             continue
         with Store.open(path) as store:
             require_trust(store, trust)
             # Cases of collections, which are none of the store's, are judged by their own collection.
             found.update((each.id, each) for each in store.regressions() if each.cases)
             found.update((each.id, each) for each in _found_by(store, str(path)))
-    places = [each.resolve() for each in directories]
+    places = [resolved(each) for each in directories]
     for each in list(found.values()):
-        if trust and not any(Path(each.script).resolve().is_relative_to(place) for place in places):
+        if trust and not any(resolved(Path(each.script)).is_relative_to(place) for place in places):
             found[each.id] = replace(each, script="")  # nobody who looked into the directories has seen it
         elif (text := _script(each)) and not trust:
             require_script(Path(each.script), text, each.parts)

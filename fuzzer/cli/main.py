@@ -21,6 +21,7 @@ from relaxkit.passes.plugins import PluginError
 
 BROKEN_PIPE = 141
 _LEVELS = {"-q": logging.WARNING, "--quiet": logging.WARNING, "-v": logging.DEBUG, "--verbose": logging.DEBUG}
+_UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP)
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 MOST_SAID = 1500
 """Characters of a line of ours."""
@@ -53,6 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
         _mute()
         return BROKEN_PIPE
     except OSError as error:
+        if error.errno in _UNUSABLE:
+            line = shorten(printable(f"cannot use '{error.filename}': {error.strerror}"), MOST_SAID)
+            print(f"relaxfuzz: error: {line}", file=sys.stderr)
+            return USAGE
         if error.errno not in _UNWRITABLE:
             return _internal(error)
         _mute()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.findings.script_parts import Ending
+from relaxkit.files import resolved
 
 CHECK_SECONDS = 120.0
 SCRATCH = "relaxfuzz_repro.py"
@@ -92,7 +93,7 @@ def check_repro(
         environment: Variables to run it with; without them those of this process.
         ending: How it ends while the defect is there, where it is a short script.
     """
-    path = path.resolve()  # it runs in its own directory
+    path = resolved(path)  # it runs in its own directory
     command = [str(python), str(path)]
     environment = {**(os.environ if environment is None else environment), "PYTHONDONTWRITEBYTECODE": "1"}
     try:

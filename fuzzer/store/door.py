@@ -52,7 +52,9 @@ MOST_PASSES = 2_000
 MOST_FINDINGS = 5_000
 """Findings of one campaign; two and a half hours found some 640, and each takes a millisecond to read."""
 _SECONDS, _BYTES_A_SECOND = 6.0, 10 << 20
-"""So much time is given to any database, and for so many bytes of it one second more."""
+"""So much of the processor's time is given to any database, and for so many bytes of it one second more."""
+_PATIENCE = 10
+"""Times as long it may take by the clock: other processes, and the disk, have their share."""
 _STEPS = 10_000
 """Instructions of SQLite's machine between two looks at the clock."""
 _ROWS_AT_ONCE = 500
@@ -88,6 +90,15 @@ class _EvidenceFields(msgspec.Struct):
     kind: _Name
     message: _Text
     frames: Annotated[list[_Line], Meta(max_length=1000)]
+
+
+class _SkeletonFields(msgspec.Struct):
+    operators: Annotated[list[_Name], Meta(max_length=1000)] = []
+    constructs: Annotated[list[_Name], Meta(max_length=1000)] = []
+
+
+class _TraitsFields(msgspec.Struct):
+    skeleton: _SkeletonFields = msgspec.field(default_factory=_SkeletonFields)
 
 
 class _EarlierFields(msgspec.Struct):
@@ -130,7 +141,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
         "count": Whole, "state": FindingState, "first_seen": _Seconds, "last_seen": _Seconds, "shard": _Number,
         "number": Whole, "case_json": _Json(_CASE), "minimized_json": _Json(_CASE, absent=True),
         "bindings": Whole | None, "repro": _Name | None, "parts": _Json((ScriptParts,), absent=True), "note": _Text,
-        "traits": _Json((Traits,), absent=True), "bisected": _Json((Bisected,), absent=True),
+        "traits": _Json((Traits, _TraitsFields), absent=True), "bisected": _Json((Bisected,), absent=True),
         "assessment": _Json((Assessment,), absent=True), "seal": _Seal,
     },
     "costs": {"id": _Id, "judging": _Seconds, "triage": _Seconds},
@@ -202,8 +213,9 @@ def _check_files(directory: Path) -> int:
 
 def _limit(connection: sqlite3.Connection, seconds: float) -> None:
     """Bound what one statement may take, and let nothing that a schema says be run."""
-    deadline = time.monotonic() + seconds
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+    clocks = ((time.thread_time, seconds), (time.monotonic, _PATIENCE * seconds))
+    ends = [(clock, clock() + most) for clock, most in clocks]
+    connection.set_progress_handler(lambda: any(clock() > end for clock, end in ends), _STEPS)
     if hasattr(connection, "setlimit"):  # Python 3.11
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):

@@ -36,6 +36,11 @@ def loaded(names: tuple[str, ...] = _NAMES) -> tuple[Path, int]:
     raise CoverageError(f"no {names[0]} is loaded here")
 
 
+def has_table(build: str) -> bool:
+    """Say whether the cache has the table of a build's blocks."""
+    return _cached(_table_key(build)) is not None
+
+
 @functools.cache
 def table_of(path: Path) -> BlockTable:
     """Return the table of a library's blocks, made once and kept in the cache; raises ``CoverageError``."""
@@ -56,7 +61,7 @@ def prepare() -> str:
     path, _ = loaded()
     build = table_of(path).build
     _machine_code()
-    if _cached(_table_key(build)) is None:
+    if not has_table(build):
         raise CoverageError(f"'{default_directory()}' cannot keep the table of blocks: it must be this user's alone")
     return build
 

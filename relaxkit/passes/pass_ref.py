@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from relaxkit.files import resolved
 from relaxkit.near import near_matches
 from relaxkit.passes.contract import Contract
 
@@ -126,7 +127,7 @@ class PassRef:
         """Where a script finds a user's pass, and the name of its factory: ``/DIR/FILE.py``, ``package.module``, or
         ``/DIR/package.module`` where the package is not installed.
         """
-        place = str(Path(self.place).resolve()) if self.in_file else str(_root_of(self.place) / self.place)
+        place = str(resolved(Path(self.place))) if self.in_file else str(_root_of(self.place) / self.place)
         return place, split_target(self.target)[1]
 
     @property

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from relaxkit.files import resolved
 from relaxkit.passes.contract import Contract, OracleName, Postcondition, Ran
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, import_file
 
@@ -195,4 +196,4 @@ def _split(text: str) -> tuple[str, ...]:
 
 def _absolute(target: str) -> str:
     # A worker, and who opens the campaign later, may run somewhere else.
-    return str(Path(target).resolve()) if target.endswith(".py") else target
+    return str(resolved(Path(target))) if target.endswith(".py") else target

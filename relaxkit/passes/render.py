@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from relaxkit.files import resolved
 from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, load_factory, split_target
 
@@ -50,7 +51,7 @@ def _read(text: str) -> PassRef:
     if ":" in text.partition("(")[0] or text.endswith(".py"):
         where, name, arguments = split_target(text)
         if where.endswith(".py"):
-            where = str(Path(where).resolve())
+            where = str(resolved(Path(where)))
         return PassRef(name, f"{USER_PREFIX}{where}:{name}{arguments}")
     if "(" in text:
         return PassRef(text.split("(", 1)[0].rsplit(".", 1)[-1], text)

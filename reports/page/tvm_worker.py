@@ -19,6 +19,8 @@ _MODULE_SECONDS, _LOST_SECONDS = 5.0, 8.0
 """For one module, and for all that could not be printed, or not in full: beyond it no more are tried."""
 _MEMORY, _LONGEST = 1 << 30, 1 << 18
 """Bytes, and characters of a module: a type that is shared many times is written out as often."""
+_MOST_TEXT = 8 << 20
+"""Characters of all modules together: those beyond it are not shown."""
 _TABLES_SECONDS = 300.0
 """For the tables of what can be generated, which are ours and do not hang."""
 
@@ -31,7 +33,7 @@ class TvmWorker:
 
     def __init__(self, findings: Sequence[FindingRecord] = ()) -> None:
         self._worker = IsolatedWorker(time_limit=_MODULE_SECONDS, memory_limit=_MEMORY)
-        self._lost = 0.0
+        self._lost, self._room = 0.0, _MOST_TEXT
         self._printed: dict[str, str] = {}
 
         with bars() as bar:
@@ -48,11 +50,13 @@ class TvmWorker:
         text: str | Died | None
         if finding.id not in self._printed:
             text, start = None, time.monotonic()
-            if self._lost < _LOST_SECONDS:
+            if self._lost < _LOST_SECONDS and self._room > 0:
                 with contextlib.suppress(ChildError):
                     text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
             self._lost += 0.0 if isinstance(text, str) and len(text) < _LONGEST else time.monotonic() - start
-            self._printed[finding.id] = shown_lines(text) if isinstance(text, str) else ""
+            shown = shown_lines(text) if isinstance(text, str) else ""
+            self._room -= len(shown)
+            self._printed[finding.id] = shown
         return self._printed[finding.id]
 
     def modules(self, findings: Iterable[FindingRecord]) -> Mapping[str, str]:

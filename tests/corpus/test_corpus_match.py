@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from corpus.case import load
 from corpus.findings import match
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
+from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.signature import signature
 from fuzzer.store.records import FindingRecord, FindingState
 from oracles.core.verdict import Evidence
@@ -55,6 +57,16 @@ def test_a_case_without_a_pattern_only_may_be_it() -> None:
     silent = msgspec.structs.replace(case, pattern="")
     (found,) = match([replace(FOUND, evidence=Evidence("", "anything"))], [silent])
     assert (found.cases, found.possible) == ((), (silent,))
+
+
+def test_many_operators_and_many_findings_are_matched_in_time() -> None:
+    cases = load()
+    many = replace(FOUND, traits=Traits("", Skeleton(tuple(map(str, range(200_000))))))
+    match([FOUND], cases)
+    begun = time.process_time()
+    match([many], cases)
+    match([replace(FOUND, culprit="no such pass", case=Case("{}", (PassRef("B", "b"),), 0))] * 5_000, cases)
+    assert time.process_time() - begun < 2
 
 
 def test_a_frame_may_hold_the_pattern() -> None:

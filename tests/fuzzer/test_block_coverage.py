@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from fuzzer.store.merge import STRIDE, MergeError, merge
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from fuzzer.worker.child import begin_case, end_case
 from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.coverage import breakpoints, elf
 from relaxkit.coverage.elf import CoverageError
 from relaxkit.coverage.table import BlockTable
 from relaxkit.passes.contract import OracleName
@@ -116,6 +118,18 @@ def test_it_shows_what_was_reached(
     assert [line.split() for line in text.splitlines()[-2:]] == [
         ["2", "transform/b.cc", "at", "0x100"], ["1", "transform/fuse_ops.cc", "h()"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_it_says_that_it_builds_the_table(kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = list[str]()
+    monkeypatch.setattr(breakpoints, "loaded", lambda: (Path("x"), 0))
+    monkeypatch.setattr(elf, "Library", lambda path: SimpleNamespace(build=BUILD))
+    monkeypatch.setattr(breakpoints, "table_of", lambda path: TABLE)
+    monkeypatch.setattr(breakpoints, "has_table", lambda build: kept, raising=False)
+    monkeypatch.setattr(verb, "inform", said.append, raising=False)
+    assert verb._table(BUILD, Path("campaign")) is TABLE
+    assert ["building the table of blocks" in line for line in said] == ([] if kept else [True])
 
 
 def test_one_line_says_why_there_is_none(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -47,6 +48,7 @@ def test_the_columns_are_those_of_the_schema() -> None:
 
 CASE = json.dumps({"module_json": "{}", "passes": [{"name": "A", "expression": "a()"}], "input_seed": 3})
 NO_PASS = json.dumps({**json.loads(CASE), "passes": []})
+MANY = json.dumps({"skeleton": {"operators": ["a"] * 1001}})
 LONE = CASE.replace("A", "\\ud800")
 
 
@@ -67,6 +69,7 @@ LONE = CASE.replace("A", "\\ud800")
         (f"UPDATE findings SET case_json = '{CASE.replace('3', '1' * 5000)}'", "field 'case_json'"),
         (f"UPDATE findings SET case_json = '{LONE}'", "field 'case_json'"),
         (f"UPDATE findings SET case_json = '{NO_PASS}'", "field 'case_json'"),
+        (f"UPDATE findings SET traits = '{MANY}'", "table 'findings', row 1, field 'traits'"),
         ("UPDATE findings SET note = x'ff'", "table 'findings', row 1, field 'note'"),
         ("UPDATE findings SET note = CAST(x'ff' AS TEXT)", "Could not decode"),
         ("UPDATE tallies SET outcome = reason || 'w' || count", "table 'tallies', row 1, field 'outcome'"),
@@ -155,6 +158,23 @@ def test_a_regression_is_what_its_body_says(campaign: Path, field: str) -> None:
     change(campaign, f"UPDATE regressions SET {field} = 'fixed'")
     with pytest.raises(StoreError, match=f"table 'regressions', row 1, field '{field}': Expected"):
         Store.open(campaign)
+
+
+def test_a_busy_machine_is_waited_for(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def passing(clock: str, seconds: float) -> None:
+        passed = itertools.count()
+        monkeypatch.setattr(time, clock, lambda: next(passed) * seconds)
+
+    monkeypatch.setattr(door, "_STEPS", 10)
+    passing("thread_time", 0)
+    passing("monotonic", 0.1)
+    Store.open(campaign).close()
+    assert time.monotonic() > 6, "too few looks at the clock"
+    for clock in ("monotonic", "thread_time"):
+        passing(clock, 50)
+        with pytest.raises(StoreError, match="takes too long"):
+            Store.open(campaign)
+        passing(clock, 0)
 
 
 def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,3 +251,27 @@ def test_an_error_is_one_printable_line(monkeypatch: pytest.MonkeyPatch, capsys:
     assert line.startswith("relaxfuzz: error: a?[2J ::error::b")
     assert line.isprintable()
     assert len(line) < 2000
+
+
+def test_a_path_that_no_system_can_use_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    Path("loop.py").symlink_to("loop.py")
+    Path("policy.toml").write_text("")
+    Store.create(Path("campaign"), META).close()
+    run = ("run", "--out", "new", "--seed", "1", "--max-examples", "1", "--workers", "1")
+    gate = ("gate", "campaign", "--policy", "policy.toml")
+    for name in ("loop", "n" * 300):
+        for command in (
+            ("report", name),
+            (*gate, "--history", name),
+            (*gate, "--baseline", name),
+            ("merge", "campaign", "campaign", "--out", name),
+            (*run, "--regress", name),
+            (*run, "--plugin", f"{name}.py"),
+        ):
+            assert command_line.main([*command]) == 2, command
+            (line,) = capsys.readouterr().err.splitlines()
+            assert name[:250] in line

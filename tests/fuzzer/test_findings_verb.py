@@ -257,3 +257,16 @@ def test_new_ones_come_first_within_their_standing(
     text = capsys.readouterr().out
     assert all(text.index(gravest.id) > text.index(each.id) for each in others if each.standing is gravest.standing)
     assert f"\n{len(others)} new: relaxfuzz findings {directory} --new\n" in text
+
+
+def test_no_more_rows_are_laid_out_than_are_shown(
+    directory: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fuzzer.core.terminal.MOST_ROWS", 1)
+    monkeypatch.setattr("reports.text.MOST_ROWS", 1, raising=False)
+    assert main(["findings", directory]) == 0
+    assert "and 2 more rows; --json prints all" in capsys.readouterr().out
+    assert main(["report", directory]) == 0
+    said = capsys.readouterr().out
+    assert "and 2 more findings: " in said
+    assert sum(each.id in said for each in load_report(Path(directory)).findings) <= 2, "and one in a next step"

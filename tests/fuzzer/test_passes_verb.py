@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from fuzzer.core.coverage import Coverage
 from fuzzer.store.writer import Store
 from oracles import CONTRACTS
 from relaxkit.passes.claims.kept import stated_claims
-from relaxkit.passes.contract import plain_claim
+from relaxkit.passes.contract import OracleName, plain_claim
 from relaxkit.passes.exclusions import EXCLUDED
 
 
@@ -156,3 +157,16 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tu
 def test_rewrites_are_grouped_by_pass() -> None:
     coverage = Coverage(rewrites=Counter({("A", "x"): 1, ("A", "y"): 2, ("B", "z"): 3, ("A", "a"): 1}))
     assert rewrites_of(coverage) == {"A": [("y", 2), ("a", 1), ("x", 1)], "B": [("z", 3)]}
+
+
+def test_many_passes_take_no_longer_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"P{number}" for number in range(2_000)]
+    result = shard(0)
+    result.tallies = Counter({("crash", name, "pass", ""): 1 for name in names})
+    meta = {**META, "passes": json.dumps(names), "oracles": json.dumps([*OracleName])}
+    with Store.create(tmp_path / "many", meta) as store:
+        store.record_shard(result, 1.5)
+    begun = time.process_time()
+    rows = {row["name"]: row["hardly_judged"] for row in loaded(capsys, "--campaign", str(tmp_path / "many"))}
+    assert time.process_time() - begun < 1.5
+    assert [rows[name] for name in names] == [[*OracleName]] * len(names)

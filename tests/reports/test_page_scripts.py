@@ -351,6 +351,10 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
         ("include/tvm/ir/module.h:Lookup", "include/tvm/ir/module.h"),
         ("relax/expr_functor.py:visit", "python/tvm/relax/expr_functor.py"),
         ("raising.py:_factor", None),
+        ("src/%2e%2e/../../../../evil/repo/raw/x.cc:f", None),
+        ("src/%2e%2e/x.cc:f", None),
+        ("src/../x.cc:f", None),
+        ("//evil/x.cc:f", None),
     ],
 )
 def test_a_frame_of_tvm_links_to_its_file_in_the_release(run: Run, frame: str, file: str | None) -> None:

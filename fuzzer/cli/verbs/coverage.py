@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.cli.options import add_campaign, put_json, show
+from fuzzer.cli.options import add_campaign, inform, put_json, show
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -70,13 +70,15 @@ def _table(build: str, directory: Path) -> BlockTable:
     """Return the table of the installed compiler, which must be the one that the campaign ran on."""
     import tvm  # noqa: F401 - loads it
 
-    from relaxkit.coverage.breakpoints import loaded, table_of
+    from relaxkit.coverage.breakpoints import has_table, loaded, table_of
     from relaxkit.coverage.elf import CoverageError, Library
 
     try:
         path, _ = loaded()
         if (here := Library(path).build) != build:
             raise UsageError(f"'{directory}' covers build {build} of TVM's compiler, but build {here} is installed")
+        if not has_table(build):
+            inform("coverage: building the table of blocks, which takes half a minute and is kept in the cache")
         return table_of(path)
     except CoverageError as error:
         raise UsageError(f"cannot determine the blocks of TVM's compiler: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,23 +106,28 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], director
     """Yield findings, then questions, then suspects: a line a family, and a row a finding with its message."""
     from rich.padding import Padding
 
+    from fuzzer.core.terminal import MOST_ROWS, left_out
     from fuzzer.store.grouping import apart_by_family
     from fuzzer.store.known import in_words
 
     groups_of = apart_by_family(groups, known)
-    findings = [finding for part in groups_of.values() for each in part for finding in each.findings]
+    everything = [finding for part in groups_of.values() for each in part for finding in each.findings]
+    findings = everything[:MOST_ROWS]
     head, *rest = (Padding(each, (0, 0, 0, 2)) for each in listed_findings(findings, known, directory))
-    lines = iter(rest)
+    lines = deque(rest)
     for standing, part in groups_of.items():
         if part:
             if standing in WHAT_THEY_ARE:
                 yield f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"
             yield head
         for each in part:
+            if not lines:
+                break
             yield _heading(each)
-            yield from (next(lines) for _ in each.findings)
+            yield from (lines.popleft() for _ in each.findings[: len(lines)])
         if part:
             yield ""
+    yield from left_out(everything)
     counted = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
     yield "; ".join(_many(standing.value, part) for standing, part in counted)
     proven = [seen for each in groups_of[Standing.FINDING] for seen in each.findings]

@@ -111,10 +111,14 @@ def _judged(options: argparse.Namespace) -> int:
     tried = [row for row in rows if row["subjects"] or row["oracles"]]
     least = LEAST if options.least is None else options.least
     # Those that were to be tested and were not judged at all are hardly judged, too.
-    scarce = hardly_judged([row for row in rows if row in tried or row["name"] in info.passes], info.oracles, least)
+    asked = {row["name"] for row in tried}.union(info.passes)
+    scarce = hardly_judged([row for row in rows if row["name"] in asked], info.oracles, least)
     if options.json:
+        of_pass: dict[str, list[str]] = {}
+        for each in scarce:
+            of_pass.setdefault(each["name"], []).append(each["oracle"])
         for row in rows:
-            row["hardly_judged"] = [each["oracle"] for each in scarce if each["name"] == row["name"]]
+            row["hardly_judged"] = of_pass.get(row["name"], [])
         return put_json(rows)
     show(table(tried))
     often = sum(row["changed"] >= 0.2 * row["subjects"] for row in tried)

@@ -205,7 +205,7 @@ RF.knownEntry = function (finding) {
 // A frame with a link to its file in the release that was tested; of a user's pass only the name of the file is known.
 RF.sourceOf = function (frame) {
   const path = frame.slice(0, frame.indexOf(":"));
-  if (!path.includes("/")) return frame;
+  if (!/^[\w-]+(\/[\w.-]+)+$/.test(path) || path.split("/").includes("..")) return frame;
   const file = /^(src|include)\//.test(path) ? path : `python/tvm/${path}`;
   return RF.h("a", { href: `https://github.com/apache/tvm/blob/v${RF.data.campaign.tvm}/${file}`, target: "_blank", rel: "noopener" }, frame);
 };
