@@ -5,8 +5,9 @@
 
 For each seed a campaign runs for so many seconds of processor time of all its processes together (wall time says as
 much on an idle machine, and nothing on a busy one).  Counted over time are distinct pairs of operators, operators with
-dtype and rank of an operand, rewrites by pass, signatures of findings, and families as far as a verdict alone tells
-them.  Findings are not looked into: triage would take the time of some campaigns and not of others.
+dtype and rank of an operand, rewrites by pass, signatures of findings, blocks of the compiler where they are watched
+(benchmarks/guidance.py), and families as far as a verdict alone tells them.  Findings are not looked into: triage
+would take the time of some campaigns and not of others.
 
 ``--against`` names what ``--json`` printed for another checkout or another way of drawing.  The table then gives
 medians of both over the seeds, the two-sided p of the Mann-Whitney test, and A12: the chance that a campaign of this
@@ -31,7 +32,7 @@ from tabulate import tabulate
 
 from fuzzer.campaign.campaign import Campaign
 from fuzzer.campaign.progress import Progress
-from fuzzer.campaign.setup import open_campaign, pass_names
+from fuzzer.campaign.setup import guide_of, open_campaign, pass_names
 from fuzzer.core.config import Config, parse_oracles
 from fuzzer.core.installed import installed
 from fuzzer.findings.family import family
@@ -40,7 +41,7 @@ from relaxkit.passes.contract import OracleName
 
 POINTS = 10
 """Points of a curve."""
-MEASURES = ("pairs", "operands", "rewrites", "findings", "families", "modules", "cases")
+MEASURES = ("pairs", "operands", "rewrites", "findings", "blocks", "families", "modules", "cases")
 SHOWN = (0.25, 0.5, 1.0)
 """Shares of the time that the table shows."""
 
@@ -53,7 +54,7 @@ class Recorder(Progress):
         self.campaign: Campaign | None = None
         self.points: list[dict[str, float]] = []
         self._until = until
-        self._sets: dict[str, set[Any]] = {name: set() for name in MEASURES[:5]}
+        self._sets: dict[str, set[Any]] = {name: set() for name in MEASURES[:6]}
         self._modules = self._cases = 0
 
     def shard(self, result: ShardResult, fresh: list[str]) -> None:
@@ -61,7 +62,7 @@ class Recorder(Progress):
         coverage = result.coverage
         for name, more in (
             ("pairs", coverage.pairs), ("operands", coverage.operands), ("rewrites", coverage.rewrites),
-            ("findings", result.hits),
+            ("findings", result.hits), ("blocks", result.reached),
         ):  # fmt: skip
             self._sets[name].update(more)
         for finding_id in fresh:
@@ -96,7 +97,7 @@ def run(config: Config, seconds: float) -> list[dict[str, float]]:
     ):
         base = processor_seconds()
         recorder = Recorder(config, base + seconds)
-        recorder.campaign = Untriaged(store, config, recorder)
+        recorder.campaign = Untriaged(store, config, recorder, guide=guide_of(store, config))
         recorder.campaign.run()
     return recorder.curve(base)
 

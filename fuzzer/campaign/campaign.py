@@ -17,6 +17,7 @@ from fuzzer.core.config import Config
 from fuzzer.findings.file import Decisions, KnownFindings
 from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES
+from fuzzer.shard.guidance import BLINDLY, Guide
 from fuzzer.shard.shard import TRIAGE, ShardTask
 from fuzzer.store.known import recognize
 from fuzzer.store.records import FindingState, ShardResult, SignatureHits
@@ -54,6 +55,7 @@ class Campaign:
         known: Findings that are listed as known.
         decisions: Which families findings are in, where people know better than the rule.
         executor: Makes what runs shards and triage; the isolated workers of this machine where nothing is said.
+        guide: Has seen all that is recorded; ``None``: everything is drawn blindly.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Campaign:
         known: KnownFindings | None = None,
         decisions: Decisions | None = None,
         executor: ExecutorFactory | None = None,
+        guide: Guide | None = None,
     ) -> None:
         self.store = store
         self.config = config
@@ -74,6 +77,8 @@ class Campaign:
         self._done = store.shards()
         self._settled = 0  # all shards below this number are recorded to their end
         self._rest: list[ShardTask] = []  # what deaths left of shards
+        self._guide = guide
+        self._held = False  # the next shard waits for others to be recorded
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = grace(config)
         progress.latest = None if self._deadline is None else self._deadline + self._grace
@@ -149,23 +154,33 @@ class Campaign:
 
     # -- handing out --------------------------------------------------------------------------------------------
 
-    def _shards(self) -> Iterator[ShardTask]:
-        """The shards that are still to be run, in order; ends when the budget of examples is spent."""
+    def _shards(self) -> Iterator[ShardTask | None]:
+        """The shards that are still to be run, in order; ends when the budget of examples is spent.
+
+        ``None``: the next one is guided by shards that are not all recorded.
+        """
         number = 0
         most = self.config.max_examples
         while most is None or number * SHARD_EXAMPLES < most:
             limit = SHARD_EXAMPLES if most is None else min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES)
             if (first := self._done.get(number, 0)) < limit:
-                yield ShardTask(self.config, number, first, limit, self._recognizer.ids)
+                while self._guide is not None and not self._guide.ready(number, self._settle()):
+                    yield None
+                yield self._task(number, first, limit)
             number += 1
 
-    def _fill(self, shards: Iterator[ShardTask]) -> None:
+    def _task(self, number: int, first: int, limit: int) -> ShardTask:
+        guidance = BLINDLY if self._guide is None else self._guide.before(number)
+        return ShardTask(self.config, number, first, limit, self._recognizer.ids, guidance)
+
+    def _fill(self, shards: Iterator[ShardTask | None]) -> None:
         while len(self._running) < self._executor.slots and not self._stop.is_set():
             shards_left = not self._cut.is_set()
             if (finding := self._next_triage(shards_left)) is not None:
                 self._running[self._executor.triage(self._job(finding))] = "triage"
                 continue
             task = (self._rest.pop() if self._rest else next(shards, None)) if shards_left else None
+            self._held = task is None and shards_left
             if task is not None:
                 self._running[self._executor.shard(task)] = "shard"
                 continue
@@ -235,7 +250,7 @@ class Campaign:
                 self._record_shard(result)
             else:
                 self._record_triage(result)
-        if self._buffer.due or "shard" not in self._running.values():
+        if self._buffer.due or self._held or "shard" not in self._running.values():
             self._write()
         self._save_best()
         triage = sum(what == "triage" for what in self._running.values())
@@ -251,7 +266,7 @@ class Campaign:
             return  # ended before anything was judged
         self._buffer.add(result)
         if result.stop < (limit := self._limit(result.number)):
-            self._rest.append(ShardTask(self.config, result.number, result.stop, limit, self._recognizer.ids))
+            self._rest.append(self._task(result.number, result.stop, limit))
         if self._buffer.due:
             self._write()
 
@@ -265,6 +280,8 @@ class Campaign:
             return False
         for result in entry.results:
             self._done[result.number] = result.stop
+            if self._guide is not None:
+                self._guide.note(result.number, result.entered)
         for finding_id in entry.fresh:
             self._recognizer.shelve(finding_id)
         # An earlier shard may have taken a finding over: the waiting list follows what the store says.

@@ -29,6 +29,7 @@ from fuzzer.core.config import (
 from fuzzer.core.installed import Versions
 from fuzzer.core.text import first_line
 from fuzzer.findings.file import Decisions, KnownFindings, load_decisions, load_known
+from fuzzer.shard.guidance import Guide
 from fuzzer.shard.reached import probe as probe_blocks
 from fuzzer.store.reader import StoreReader
 from fuzzer.store.trust import require_trust
@@ -123,11 +124,14 @@ def configure(given: Mapping[str, Any]) -> Config:
         shares=parse_switch(given.get("shares", "on"), "--shares"),
         operators=parse_operators(given.get("operators", "")),
         plants=tuple(dict.fromkeys(absolute_target(target, "--plant") for target in given.get("plant", ()))),
+        guide=parse_switch(given.get("guide", "off"), "--guide"),
     )
     if parse_switch(given.get("coverage", "off"), "--coverage"):
         if "dask" in given:
             raise ConfigError(NO_DASK)
         config = replace(config, coverage=watched_build())
+    elif config.guide:
+        raise ConfigError("--guide on needs --coverage")
     code = [sources(place) for place in plugins.places] + [try_pass(ref) for ref in users]
     code += [_tried(probe_plant, target, "--plant", target) for target in config.plants]
     return replace(config, code=tuple(sorted(set().union(*code))))
@@ -245,6 +249,11 @@ def watched_build() -> str:
     return build
 
 
+def guide_of(store: StoreReader, config: Config) -> Guide | None:
+    """Return what guides a campaign, after all that is recorded of it; ``None`` where nothing does."""
+    return Guide(config, store.entered()) if config.guide else None
+
+
 def open_campaign(directory: Path, config: Config, versions: Versions, trust: bool = False) -> Opened:
     """Resume the campaign in ``directory``, wherever it is from where there is ``trust``, or begin one there.
 
@@ -313,6 +322,8 @@ def _difference(meta: Mapping[str, str], config: Config) -> str:
         return f"with shares {'on' if stored.shares else 'off'}"
     if (digest := stored.seeds_digest) != config.seeds_digest:
         return f"with {_seeds_text(digest)}, not {_seeds_text(config.seeds_digest)}"
+    if stored.guide != config.guide:
+        return f"with guide {'on' if stored.guide else 'off'}"
     if stored.operators != config.operators:
         return "with other weights of operators"
     if stored.plants != config.plants:

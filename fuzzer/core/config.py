@@ -52,7 +52,8 @@ class Config:
         operators: Weights of operators that are drawn more often (``strategies.ir_modules``).
         plants: Code of the user's that is planted in modules, ``FILE.py:FUNCTION`` or ``package.module:FUNCTION``.
         shares: Whether oracles are asked of a share of cases where they never failed (``fuzzer.shard.shares``).
-        coverage: Build id of TVM's compiler, if the blocks that it has are watched; it decides no result.
+        coverage: Build id of TVM's compiler, if the blocks that it has are watched; alone it decides no result.
+        guide: Whether functions that cases enter decide what is drawn (``fuzzer.shard.guidance``).
         code: Files of the user's passes and plugins, each with its content hash; empty in older campaigns.
     """
 
@@ -73,6 +74,7 @@ class Config:
     operators: tuple[tuple[str, int], ...] = ()
     plants: tuple[str, ...] = ()
     coverage: str = ""
+    guide: bool = False
 
     @property
     def budget_text(self) -> str:
@@ -96,6 +98,8 @@ class Config:
             what["operators"] = self.operators
         if self.plants:
             what["plants"] = self.plants
+        if self.guide:
+            what["guide"] = "on"
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:

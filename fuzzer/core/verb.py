@@ -121,4 +121,6 @@ OPTIONS = (
            "has never found a failure (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
+    Option("guide", "on|off", "with --coverage: generate half of the modules by changing those whose cases were the "
+           "first to enter a function of TVM's compiler (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

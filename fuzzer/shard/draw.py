@@ -9,7 +9,7 @@ import functools
 import hashlib
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.core.config import Config
@@ -47,6 +47,8 @@ class DrawnModule:
         features: Names of its features, sorted.
         structural: Why it must not be run; empty when it may be.
         executable: Whether it was drawn so that running it has a defined result.
+        data: The bytes that it was drawn from; empty where none give it.
+        demand: Features on demand that were demanded.
     """
 
     module: tvm.IRModule
@@ -55,6 +57,19 @@ class DrawnModule:
     features: tuple[str, ...]
     structural: str = ""
     executable: bool = True
+    data: bytes = field(default=b"", repr=False)
+    demand: frozenset[Feature] = frozenset()
+
+    @classmethod
+    def of(
+        cls, module: tvm.IRModule, idioms: tuple[str, ...], structural: str, executable: bool, **origin: Any
+    ) -> DrawnModule:
+        """Describe a module."""
+        from strategies import features_of
+        from strategies.detect.profile import profile_of
+
+        features = tuple(sorted(str(each.value) for each in features_of(module)))
+        return cls(module, idioms, profile_of(module), features, structural, executable, **origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +113,13 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     from strategies.scope.features import ON_DEMAND
 
     source = randomness(config.seed, shard, number, "module")
-    looking = _looking_for_more(config.passes)
-    share = min(0.5, len(looking) / max(len(config.passes), 1))
+    share = min(0.5, len(_looking_for_more(config.passes)) / max(len(config.passes), 1))
     demands = randomness(config.seed, shard, number, "on demand").random() < share
-    names, demand = (looking, ON_DEMAND) if demands else (config.passes, frozenset())
+    demand = ON_DEMAND if demands else frozenset()
     for discarded in range(MOST_DRAWS):
-        drawn = _draw_module(source.randbytes(DRAW_BYTES), config, demand)
+        drawn = draw_module(source.randbytes(DRAW_BYTES), config, demand)
         if drawn is not None:
-            return Subjects(drawn, _rows(config, (shard, number), drawn, names), discarded)
+            return Subjects(drawn, pass_rows(config, (shard, number), drawn), discarded)
     return None
 
 
@@ -119,20 +133,20 @@ def _looking_for_more(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if any(not ON_DEMAND.isdisjoint(each.needs) for each in idioms.get(name, ())))
 
 
-def _draw_module(data: bytes, config: Config, demand: frozenset[Feature]) -> DrawnModule | None:
-    from strategies import features_of
-    from strategies.detect.profile import profile_of
-    from strategies.scope.from_bytes import draw_from_bytes
+def draw_module(data: bytes, config: Config, demand: frozenset[Feature]) -> DrawnModule | None:
+    """Draw a module from bytes; ``None`` where they give none."""
+    from strategies.scope.from_bytes import draw_and_bytes
 
-    described = draw_from_bytes(
+    found = draw_and_bytes(
         _modules(config.seeds, config.seeds_digest, config.operators, config.plants, active().modules, demand), data
     )
-    if described is None:
+    if found is None:
         return None
-    module = described.module
-    features = tuple(sorted(str(each.value) for each in features_of(module)))
+    described, used = found
     idioms = (*described.idioms, *described.notes)
-    return DrawnModule(module, idioms, profile_of(module), features, described.structural, described.executable)
+    return DrawnModule.of(
+        described.module, idioms, described.structural, described.executable, data=used, demand=demand
+    )
 
 
 @functools.cache
@@ -162,14 +176,18 @@ def _modules(
     return st.booleans().flatmap(lambda own: ours if own else theirs.map(Described))
 
 
-def _rows(
-    config: Config, place: tuple[int, int], drawn: DrawnModule, names: tuple[str, ...]
+def pass_rows(
+    config: Config, place: tuple[int, int], drawn: DrawnModule, first: tuple[tuple[PassRef, ...], ...] = ()
 ) -> tuple[tuple[PassRef, ...], ...]:
-    """List what a module is tried under: the user's passes, single ones of TVM's ``names``, and a pipeline of them."""
+    """List what a module is tried under: the user's passes, what comes ``first``, single ones of TVM's passes, and a
+    pipeline of them; a module of which features were demanded under those that look for them."""
+    names = _looking_for_more(config.passes) if drawn.demand else config.passes
     own = _user_passes(config, *place)
     rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
     if names:
-        rows += _drawn_rows(config.seed, place, drawn, names, subjects_per_module(config) - len(own))
+        rows += first[: subjects_per_module(config) - len(rows)]
+        room = subjects_per_module(config) - len(rows)
+        rows += _drawn_rows(config.seed, place, drawn, names, room) if room else ()
     return tuple(rows)
 
 

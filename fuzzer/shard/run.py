@@ -107,6 +107,8 @@ class ShardAccumulator:
             result.spent[key] = result.spent.get(key, 0.0) + seconds
         result.tallies.update(item.tallies)
         result.reached.update(memoryview(item.reached).cast("I"))
+        for function in memoryview(item.entered).cast("I"):
+            result.entered.setdefault(function, item.index)
         for place, line, ran in item.lines:
             result.lines[place, line] = ran or result.lines.get((place, line), False)
         for failure in item.failures:

@@ -20,8 +20,9 @@ from fuzzer.core.case import Case
 from fuzzer.core.config import Config
 from fuzzer.core.coverage import UNREADABLE, Coverage, rewrite
 from fuzzer.findings.signature import signature
-from fuzzer.shard.draw import SHARD_EXAMPLES, DrawnModule, Subjects, draw_subjects, randomness, subjects_per_module
-from fuzzer.shard.reached import new_blocks, watch_blocks
+from fuzzer.shard.draw import SHARD_EXAMPLES, DrawnModule, Subjects, randomness, subjects_per_module
+from fuzzer.shard.guidance import BLINDLY, Guidance, draw_guided
+from fuzzer.shard.reached import first_run, new_blocks, new_functions, watch_blocks
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory, end_case
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome, Verdict, reason_of
 from relaxkit.passes.contract import OracleName
@@ -97,6 +98,7 @@ class ShardTask:
         first: Number of the first example to judge; earlier ones are done.
         limit: Examples in the shard.
         known: Ids of known findings: an example that shows one is judged no further.
+        guidance: What earlier shards have told.
     """
 
     config: Config
@@ -104,6 +106,7 @@ class ShardTask:
     first: int = 0
     limit: int = SHARD_EXAMPLES
     known: frozenset[str] = frozenset()
+    guidance: Guidance = BLINDLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ class ExampleDone:
         spent: Seconds by step, drawing its module included; no part of what makes two results equal.
         taken: Seconds from its beginning to its end; as ``spent``.
         reached: Addresses, of four bytes each, of blocks that its process had not reached before; as ``spent``.
+        entered: Addresses of functions that guide later shards (``fuzzer.shard.guidance``), which none of the shard's
+            examples had entered before in its process; as ``spent``.
         lines: Place and line of statements of the user's passes, and whether they ran, which its process had not told
             before (``fuzzer.shard.own_lines``); as ``spent``.
     """
@@ -155,6 +160,7 @@ class ExampleDone:
     spent: tuple[tuple[str, float], ...] = field(default=(), compare=False)
     taken: float = field(default=0.0, compare=False)
     reached: bytes = field(default=b"", compare=False)
+    entered: bytes = field(default=b"", compare=False)
     lines: frozenset[tuple[str, int, bool]] = field(default=frozenset(), compare=False)
 
 
@@ -184,11 +190,11 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
         require(task.config.plugins)  # a process on another machine has not inherited them
     if task.config.coverage:
         end_case()  # a cache that was swept meanwhile is filled again, which takes longer than a case may
-        watch_blocks(task.config.coverage, task.number)
+        watch_blocks(task.config.coverage, task.number, functions=task.config.guide)
     own = _own_lines(task.config.user_passes) if task.config.user_passes else None
     per_module = subjects_per_module(task.config)
     seen: set[str] = set()
-    watch = Stopwatch(breadcrumb)
+    watch = Stopwatch(_begin_step)
     for begin in range(0, task.limit, per_module):
         numbers = range(begin, min(begin + per_module, task.limit))
         if numbers.stop <= task.first:
@@ -196,7 +202,7 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
         begin_case()
         watch.begin(f"{DRAW}: the generator")
         try:
-            drawn = draw_subjects(task.config, task.number, begin // per_module)
+            drawn = draw_guided(task.config, task.number, begin // per_module, task.guidance)
             fault = "" if drawn is not None else "the generator discarded every draw"
         except Exception as error:
             traceback.print_exc()  # into the workers' log
@@ -216,8 +222,14 @@ def run_shard(task: ShardTask) -> Iterator[ModuleDrawn | ExampleBegun | ExampleD
             yield begun
             begin_case(counts=True)
             done = _judged(task, index, facts, passes, seen, drawn.drawn, watch)
-            done = replace(done, taken=time.monotonic() - begun.at, reached=new_blocks())
+            taken = time.monotonic() - begun.at
+            done = replace(done, taken=taken, entered=new_functions(), reached=new_blocks())
             yield done if own is None else replace(done, lines=own.new())
+
+
+def _begin_step(stage: str) -> None:
+    breadcrumb(stage)
+    first_run(step_of(stage) == OracleName.CRASH)
 
 
 @functools.cache
@@ -247,7 +259,7 @@ def example_case(task: ShardTask, index: int) -> Case | None:
     import tvm
 
     per_module = subjects_per_module(task.config)
-    drawn = draw_subjects(task.config, task.number, index // per_module)
+    drawn = draw_guided(task.config, task.number, index // per_module, task.guidance)
     if drawn is None:
         return None
     return Case(str(tvm.ir.save_json(drawn.module)), drawn.pipelines[index % per_module], input_seed(task, index))

@@ -152,6 +152,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "sightings": {"finding": _Id, "at": _Seconds, "count": Whole},
     "spent": {"step": _Name, "culprit": _Line, "seconds": _Seconds},
     "reached": {"block": Whole, "shard": _Number},
+    "entered": {"function": Whole, "shard": _Number, "example": Whole},
     "lines": {"place": _Line, "line": Whole, "ran": Literal[0, 1]},
 }  # fmt: skip
 """Types of all columns of all tables, in the order in which ``schema.sql`` has them."""

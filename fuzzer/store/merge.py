@@ -45,7 +45,7 @@ _OF_THE_GRAVEST = (
 module: none can make less of what another found."""
 STRIDE = 1 << 44
 """Shards of the second campaign are numbered from here, and so on; met findings have numbers from 1 << 40 on."""
-_NUMBERED = {"shards": "number", "findings": "shard", "reached": "shard"}
+_NUMBERED = {"shards": "number", "findings": "shard", "reached": "shard", "entered": "shard"}
 """Tables with a column for the number of a shard."""
 
 _RANKS = (
@@ -85,6 +85,8 @@ def joined_rows(
     rows["shards"] = [row for source, places in pairs for row in renumbered(source, "shards", "number", places)]
     reached = [row for source, places in pairs for row in renumbered(source, "reached", "shard", places)]
     rows["reached"] = _best(reached, lambda row: row["block"], lambda row: row["shard"])
+    entered = [row for source, places in pairs for row in renumbered(source, "entered", "shard", places)]
+    rows["entered"] = _best(entered, lambda row: row["function"], lambda row: (row["shard"], row["example"]))
     lines = [row for source in sources for row in source["lines"]]
     rows["lines"] = _best(lines, lambda row: (row["place"], row["line"]), lambda row: not row["ran"])
     findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]

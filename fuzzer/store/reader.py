@@ -90,6 +90,10 @@ class StoreReader:
         """Addresses of the blocks of TVM's compiler that were reached, each with the first shard that reached it."""
         return dict(self._query("SELECT block, shard FROM reached"))
 
+    def entered(self) -> dict[int, tuple[int, int]]:
+        """Addresses of functions of TVM's compiler, each with shard and number of the first case that entered it."""
+        return {address: (shard, at) for address, shard, at in self._query("SELECT * FROM entered")}
+
     def lines(self) -> dict[str, dict[int, bool]]:
         """Lines of the statements of the user's passes, in order, and whether any case ran them, by file or module."""
         found: dict[str, dict[int, bool]] = {}

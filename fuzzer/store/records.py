@@ -371,6 +371,8 @@ class ShardResult:
         spent: Seconds by step and pass (``fuzzer.shard.shard``); no part of what makes two results equal.
         reached: Addresses of blocks of the compiler, without those that an earlier shard in the same process has
             reached; as ``spent``.
+        entered: Functions of the compiler that passes enter when they first run, each with the first example of that
+            (``fuzzer.shard.guidance``); as ``spent``.
         lines: Statements of the user's passes, by place and line, and whether each ran (``fuzzer.shard.own_lines``);
             as ``spent``.
     """
@@ -387,6 +389,7 @@ class ShardResult:
     failing: dict[str, float] = field(default_factory=dict, compare=False)
     spent: dict[tuple[str, str], float] = field(default_factory=dict, compare=False)
     reached: set[int] = field(default_factory=set, compare=False)
+    entered: dict[int, int] = field(default_factory=dict, compare=False)
     lines: dict[tuple[str, int], bool] = field(default_factory=dict, compare=False)
 
     def add(self, more: ShardResult) -> None:
@@ -403,6 +406,7 @@ class ShardResult:
         add_counts(self.failing, more.failing)
         add_counts(self.spent, more.spent)
         self.reached |= more.reached
+        self.entered = more.entered | self.entered
         self.lines |= {key: ran or self.lines.get(key, False) for key, ran in more.lines.items()}
 
 

@@ -28,6 +28,8 @@ CREATE TABLE rewrites (
 ) WITHOUT ROWID;
 -- Blocks of TVM's compiler, by address, each with the first shard that reached it (fuzzer/shard/reached.py).
 CREATE TABLE reached (block INTEGER PRIMARY KEY, shard INTEGER NOT NULL);
+-- Functions of TVM's compiler, by address, each with the first case that entered it (fuzzer/shard/guidance.py).
+CREATE TABLE entered (function INTEGER PRIMARY KEY, shard INTEGER NOT NULL, example INTEGER NOT NULL);
 -- Statements of the user's passes, and whether any case ran them (fuzzer/shard/own_lines.py).
 CREATE TABLE lines (
     place TEXT NOT NULL, line INTEGER NOT NULL, ran INTEGER NOT NULL, PRIMARY KEY (place, line)

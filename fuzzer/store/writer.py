@@ -185,6 +185,11 @@ class Store(StoreReader):
                 [(block, result.number) for result in results for block in result.reached],
             )
             self._db.executemany(
+                "INSERT INTO entered VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET shard = excluded.shard, "
+                "example = excluded.example WHERE (excluded.shard, excluded.example) < (shard, example)",
+                [(function, result.number, at) for result in results for function, at in result.entered.items()],
+            )
+            self._db.executemany(
                 "INSERT INTO lines VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET ran = max(ran, excluded.ran)",
                 [(place, line, ran) for (place, line), ran in total.lines.items()],
             )

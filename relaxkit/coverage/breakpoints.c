@@ -26,7 +26,6 @@ static size_t count;
 static unsigned char *known;                 /* a bit for each byte: whether a block begins there */
 static unsigned char *armed;                 /* as known: whether it was not reached yet */
 static uint32_t *reached, *reached_count;    /* places of blocks, in the order in which they were reached */
-static uint32_t taken;
 
 static void on_trap(int number, siginfo_t *information, void *context)
 {
@@ -51,13 +50,20 @@ static void *shared(size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Set some breakpoints anew, when what was reached is taken. */
+void relaxfuzz_arm_some(const uint32_t *places, size_t number)
+{
+    for (size_t each = 0; each < number; each++) {
+        __atomic_fetch_or(&armed[places[each] / 8], (unsigned char)(1 << places[each] % 8), __ATOMIC_RELAXED);
+        writable[places[each]] = INT3;
+    }
+}
+
 /* Set all breakpoints anew, and forget what was reached. */
 void relaxfuzz_arm(void)
 {
-    memcpy(armed, known, length / 8);
-    taken = *reached_count = 0;
-    for (size_t each = 0; each < count; each++)
-        writable[blocks[each]] = INT3;
+    *reached_count = 0;
+    relaxfuzz_arm_some(blocks, count);
     madvise(writable, length, MADV_DONTNEED); /* the pages stay, the entries of this mapping go */
 }
 
@@ -94,11 +100,9 @@ int relaxfuzz_attach(void *start, size_t size, int file, off_t offset, const uin
     return taken_over == MAP_FAILED ? errno : 0;
 }
 
-/* Point `where` to the blocks that were reached since the last call; returns how many. */
+/* Point `where` to the blocks that were reached since the last call, until one more is; returns how many. */
 size_t relaxfuzz_take(const uint32_t **where)
 {
-    uint32_t before = taken;
-    taken = __atomic_load_n(reached_count, __ATOMIC_ACQUIRE);
-    *where = reached + before;
-    return taken - before;
+    *where = reached;
+    return __atomic_exchange_n(reached_count, 0, __ATOMIC_ACQUIRE);
 }

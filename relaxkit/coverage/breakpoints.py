@@ -102,9 +102,13 @@ class Breakpoints:
         if error:
             raise CoverageError(f"breakpoints cannot be set: {os.strerror(error)}")
 
-    def arm(self) -> None:
-        """Set all of them anew."""
-        self._code.relaxfuzz_arm()
+    def arm(self, blocks: Any = None) -> None:
+        """Set all of them anew, or those of some blocks, when what was reached before is taken."""
+        if blocks is None:
+            self._code.relaxfuzz_arm()
+        else:
+            places = np.ascontiguousarray(blocks - self._low, "u4")
+            self._code.relaxfuzz_arm_some(ctypes.c_void_p(places.ctypes.data), ctypes.c_size_t(len(places)))
 
     def take(self) -> Any:
         """Return the addresses of the blocks that were reached for the first time since the last call."""

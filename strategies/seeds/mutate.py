@@ -40,6 +40,8 @@ class Mutation(TextEnum):
 ALL = tuple(Mutation)
 OF_LOWERED = (Mutation.ALIAS, Mutation.TUPLE, Mutation.COPY)
 """Of lowered code: an operator among calls of the VM would be no lowered code any more."""
+KEEPING = frozenset({Mutation.ALIAS, Mutation.DUPLICATE, Mutation.TUPLE, Mutation.CAST, Mutation.COPY, Mutation.WRAP})
+"""After these a module computes what it did."""
 
 
 @dataclass(slots=True)

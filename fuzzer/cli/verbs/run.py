@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.campaign import Campaign
     from fuzzer.campaign.progress import Progress
     from fuzzer.campaign.regression import chosen, regress_first
-    from fuzzer.campaign.setup import NO_DASK, configure, decisions, known_findings, merged, open_campaign
+    from fuzzer.campaign.setup import NO_DASK, configure, decisions, guide_of, known_findings, merged, open_campaign
     from fuzzer.core.config import ConfigError, project_config, project_file
     from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
     from fuzzer.worker import session_files
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
         if fault is None:
             seen = {each.id: each.state for each in store.findings()}
             progress = Progress(config, before=store.info().examples, found=seen)
-            campaign = Campaign(store, config, progress, known, decided, executor)
+            campaign = Campaign(store, config, progress, known, decided, executor, guide_of(store, config))
             done, fault = _until_done(campaign)
         missing = _summarize(directory, options.json)
     if fault is not None or missing is not None:

@@ -57,6 +57,21 @@ print(json.dumps([steps, it.call("sign", 0), it.functions.sign(0), counts]))
     assert all_of_them["never"] >= 2
 
 
+def test_some_are_set_anew_and_the_others_are_not(tmp_path: Path) -> None:
+    body = """
+import numpy
+first = [it.call("sign", -3), it.call("checked", 5)]
+again = []
+for _ in range(9):
+    it.breakpoints.arm(numpy.array(it.blocks["sign"][:1]))
+    again.append([it.call("sign", -3), it.call("checked", 5)])
+print(json.dumps([first, again]))
+"""
+    first, again = result(tmp_path, body)
+    assert first == [{"sign": 2}, {"sign": 2, "checked": 2}]
+    assert again == [[{"sign": 1}, {}]] * 9
+
+
 def test_threads_and_forked_processes_are_heard(tmp_path: Path) -> None:
     body = """
 thread = threading.Thread(target=it.functions.sign, args=(1,))
