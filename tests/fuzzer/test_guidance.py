@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 from sample_records import META, shard
-from test_campaign import STRUCTURAL, kill_and_resume, run, substance
+from test_campaign import kill_and_resume, run, substance
 
 from fuzzer.campaign import setup
 from fuzzer.campaign.campaign import Campaign
@@ -351,9 +351,9 @@ def test_guidance_needs_coverage_and_belongs_to_what_a_campaign_is(
         open_campaign(tmp_path / "out", blind, versions)
 
 
-CHEAP = "CanonicalizeBindings,DeadCodeElimination,EliminateCommonSubexpr,ToNonDataflow,Normalize"
 CASES = (
-    "--passes", CHEAP, "--oracles", STRUCTURAL, "--max-examples", 900, "--coverage", "--guide", "--regress", "off",
+    "--passes", "FuseOps,FuseTIR,LambdaLift,ToMixedPrecision,EliminateCommonSubexpr,CanonicalizeBindings",
+    "--oracles", "crash", "--max-examples", 900, "--coverage", "--guide", "--regress", "off",
 )  # fmt: skip
 
 
