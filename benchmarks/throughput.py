@@ -69,7 +69,8 @@ def configuration(seed: int) -> Any:
 
 def structural(seed: int, shards: range, stages: Stages, shares: bool = True) -> int:
     """Judge shards by the structural oracles as in a campaign; returns the number of subjects."""
-    from fuzzer.shard.shard import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
+    from fuzzer.shard.draw import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from fuzzer.shard.shard import ShardTask, input_seed
     from fuzzer.shard.shares import not_asked
     from oracles.core.module_facts import ModuleFacts
     from oracles.core.subject import Subject
@@ -101,7 +102,8 @@ def structural(seed: int, shards: range, stages: Stages, shares: bool = True) ->
 
 def numeric(seed: int, shards: range) -> tuple[int, float]:
     """Numeric comparisons in shards, and the numeric oracle's processor time for them and for what it skipped."""
-    from fuzzer.shard.shard import SHARD_EXAMPLES, ShardTask, draw_subjects, input_seed, subjects_per_module
+    from fuzzer.shard.draw import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from fuzzer.shard.shard import ShardTask, input_seed
     from oracles.core.module_facts import ModuleFacts
     from oracles.core.subject import Subject
     from oracles.core.verdict import Outcome

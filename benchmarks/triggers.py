@@ -2,7 +2,7 @@
 
     python benchmarks/triggers.py [--modules 600] [--seed 1] [--passes NAME,NAME] [--json]
 
-Modules and passes are drawn as a campaign over all passes draws them (``fuzzer.shard.shard.draw_subjects``); each pass
+Modules and passes are drawn as a campaign over all passes draws them (``fuzzer.shard.draw.draw_subjects``); each pass
 is applied once to its prepared input (``oracles.core.subject.Subject``), and *changed* is ``Subject.changed``: the
 output's structural hash is not that of the prepared input.  Every module is tried in a process of its own, forked from
 one that has loaded TVM; what kills such a process is counted as a death and stops no others.  A subject whose pass
@@ -83,7 +83,7 @@ def tried(drawn: Any) -> Iterator[str]:
 def drawn_modules(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Any]:
     """The modules of a campaign with what each is tried under."""
     from fuzzer.core.config import Config
-    from fuzzer.shard.shard import SHARD_EXAMPLES, draw_subjects, subjects_per_module
+    from fuzzer.shard.draw import SHARD_EXAMPLES, draw_subjects, subjects_per_module
     from relaxkit.passes.contract import OracleName
 
     config = Config(seed, names, (), tuple(OracleName), 1, None, 1)

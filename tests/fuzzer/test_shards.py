@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fuzzer.core.config import Config
-from fuzzer.shard import shard
+from fuzzer.shard import guidance
 from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
 from oracles.metamorphic import environment
 from relaxkit.passes.contract import OracleName
@@ -17,7 +17,7 @@ def test_what_the_generator_raises_is_the_reason(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> Any:
         raise ValueError("no\nshape")
 
-    monkeypatch.setattr(shard, "draw_subjects", broken)
+    monkeypatch.setattr(guidance, "draw_subjects", broken)
     (done,) = run_shard(ShardTask(Config(7, ("Normalize",), (), (OracleName.CRASH,), 2, None, 1), 3, limit=1))
     assert isinstance(done, ExampleDone)
     assert done.tallies == (("crash", "the generator", "invalid", "the generator raised ValueError: no shape"),)
