@@ -173,7 +173,7 @@ def regress_first(
     version: str,
     tell: Callable[[str], None],
     on_signals: Callable[[Callable[[], None]], Callable[[], None]],
-) -> Exception | None:
+) -> tuple[bool, Exception | None]:
     """Judge again what is not yet judged, record it, and say what came of it.
 
     Args:
@@ -185,11 +185,11 @@ def regress_first(
         on_signals: Lets Ctrl-C call a function instead; returns the way back.
 
     Returns:
-        The error that made recording impossible, if one did.
+        Whether a signal ended it, and the error that made recording impossible, if one did.
     """
     before = store.regressions()
     if not past.collections and not past.found:
-        return None
+        return False, None
     stop = threading.Event()
     restore = on_signals(stop.set)
     try:
@@ -209,10 +209,10 @@ def regress_first(
         store.set_meta(elapsed=f"{clock.elapsed():.3f}")
         tell(f"{in_words(store.regressions())}; `relaxfuzz findings DIR --earlier` lists them")
     except StoreError as error:
-        return error
+        return stop.is_set(), error
     finally:
         restore()
-    return None
+    return stop.is_set(), None
 
 
 def _judge_findings(

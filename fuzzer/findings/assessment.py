@@ -39,11 +39,11 @@ _WORDS = {
     Severity.S1: ("a silent wrong result, or a memory error", ""),
     Severity.S2: ("a silent wrong result, or a memory error", ", on rare values or constructs"),
     Severity.S3: ("a broken promise", ""),
-    Severity.S4: ("a broken promise", ", on rare constructs"),
+    Severity.S4: ("a broken promise", " that needs a rare construct"),
     Severity.S5: ("cosmetic, or of round trips and environments", ""),
 }
 _LOUD = {
-    "crash": "a crash", "well-formed": "an ill-formed module", "mutation": "an edited input",
+    "crash": "a crash", "well-formed": "an ill-formed module", "mutation": "a modified input",
     "numeric": "a module that does not build or run",
 }  # fmt: skip
 """What an oracle sees that is no silent wrong result."""

@@ -50,7 +50,7 @@ def telling(module: Any) -> str:
         return "" if functions else "on a PrimFunc"
     operators = sorted(operators_of(module) - _UNTOLD)
     if any(_loose(place) for function in functions for place in places(function)):
-        return "when a variable has a vaguer type than its value"
+        return "when a variable has a less specific type than its value"
     if any(dead_bindings(sequence) for function in functions for sequence in sequences(function)) and not operators:
         return "on an unused binding"
     found = [_CALLED.get(each, each.value.replace("-", " ")) for each in _MARKS if each in features_of(module)]

@@ -316,7 +316,7 @@ def _numeric(culprit: str, told: _Told) -> str:
     if evidence.kind == GRADIENT:
         found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
         given = next((given_to(each) for each in found), {})
-        values = f" is {_rounded(seen)}, by finite differences {_rounded(expected)}"
+        values = f" is {_rounded(seen)}, but finite differences give {_rounded(expected)}"
         if details.numbers and not details.numbers[0]:  # no place in it: types differ
             values = f" has the type {seen}, its operand {expected}"
         return _with(given, f"{culprit} of {details.operator}", values)

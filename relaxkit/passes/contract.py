@@ -188,7 +188,7 @@ class EvidenceClass(TextEnum):
     @property
     def words(self) -> str:
         """Say it to somebody who does not know the classes."""
-        return {"hard": "seen by running it", "documented": "against what TVM documents", "ours": "promised nowhere"}[
+        return {"hard": "confirmed by running it", "documented": "contradicts what TVM documents", "ours": "promised nowhere"}[
             self.value
         ]
 

@@ -13,8 +13,10 @@ import tvm
 from sample_records import META, shard
 from tvm import relax
 
+from fuzzer.campaign import regression
 from fuzzer.campaign.known_filter import KnownFilter
 from fuzzer.campaign.regression import EarlierCases, chosen, gather, in_words, judged_again, regress_first, replay_all
+from fuzzer.cli.main import main
 from fuzzer.core.case import Case, judge_case
 from fuzzer.core.config import Config, ConfigError, user_pass
 from fuzzer.findings.signature import signature
@@ -114,8 +116,31 @@ def session(directory: Path, *given: Path, tell: Callable[[str], None] = lambda 
     past = chosen([str(each) for each in given], config(directory), directory)
     store = Store.create(directory, META) if not directory.exists() else Store.open(directory, read_only=False)
     with store:
-        assert regress_first(store, config(directory), past, VERSION, tell, lambda _: lambda: None) is None
+        assert regress_first(store, config(directory), past, VERSION, tell, lambda _: lambda: None) == (False, None)
         return store.regressions()
+
+
+def test_a_signal_ends_the_campaign_also_while_earlier_findings_are_judged(
+    tmp_path: Path, mend: Callable[[str], object]
+) -> None:
+    earlier_campaign(tmp_path / "a")
+    past = chosen([str(tmp_path / "a")], config(tmp_path / "b"), tmp_path / "b")
+
+    def at_once(stop: Callable[[], None]) -> Callable[[], None]:
+        stop()
+        return lambda: None
+
+    with Store.create(tmp_path / "b", META) as store:
+        assert regress_first(store, config(tmp_path / "b"), past, VERSION, lambda _: None, at_once) == (True, None)
+        assert [each.state for each in store.regressions()] == [EarlierState.WAITING]
+
+
+def test_a_campaign_that_was_ended_there_draws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regression, "regress_first", lambda *_: (True, None))
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--out", "out", "--max-examples", "1", "--passes", "Normalize"]) == 130
+    with Store.open(tmp_path / "out") as store:
+        assert store.info().examples == 0
 
 
 def test_from_campaign_to_campaign(tmp_path: Path, mend: Callable[[str], object]) -> None:

@@ -42,7 +42,7 @@ CONDITION = "c: R.Tensor((), 'bool'), x: R.Tensor((2,), 'float32')"
         (module("\n".join([*(f"lv{number} = R.abs(x)" for number in range(12)), "return x"])), ""),
         (tvm.IRModule({}), "on a PrimFunc"),
         (module("return Module.again(x)", rest=AGAIN), "on a recursive function"),
-        (module("lv: R.Tensor = R.exp(x)\nreturn lv"), "when a variable has a vaguer type than its value"),
+        (module("lv: R.Tensor = R.exp(x)\nreturn lv"), "when a variable has a less specific type than its value"),
         (module("lv = R.exp(x)\nreturn lv", "x: R.Tensor(dtype='float32', ndim=1)"), "on relax.exp of unknown shape"),
         (module("lv = R.exp(x)\nreturn lv", "x: R.Tensor((2,))"), "on relax.exp of unknown dtype"),
     ],

@@ -42,6 +42,9 @@ min_changed = 20 # modules that a pass changed; fewer are not enough evidence
 _OF_TVM = """\
 baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/baseline.json` writes it; commit it
 
+[campaign]
+min_checks = 1000 # a night that ended early is not enough evidence (exit code 3); a campaign of ten minutes has more
+
 [regression]
 accept_findings = true # findings in the baseline are accepted; longer campaigns find more
 """

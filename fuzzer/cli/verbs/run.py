@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SUMMARY = "relaxfuzz.summary"
 """Entry-point group of what prints the closing summary: ``summarize(directory, stream, as_json)``."""
 
+_RESUME = "interrupted; run the same command again to resume"
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     for option in OPTIONS:
@@ -82,8 +84,10 @@ def _run(options: argparse.Namespace) -> int:
             if line:
                 inform(line)
         done = False
-        fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
-        if fault is None:
+        ended, fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
+        if ended:
+            inform(_RESUME)
+        elif fault is None:
             seen = {each.id: each.state for each in store.findings()}
             progress = Progress(config, before=store.info().examples, found=seen)
             campaign = Campaign(store, config, progress, known, decided, executor, guide_of(store, config))
@@ -127,7 +131,7 @@ def _until_done(campaign: Campaign) -> tuple[bool, Exception | None]:
     try:
         done = campaign.run() == "finished"
         if not done:
-            inform("interrupted; run the same command again to resume")
+            inform(_RESUME)
     except (ExecutorError, StoreError) as error:
         return False, error
     finally:
