@@ -188,9 +188,8 @@ class EvidenceClass(TextEnum):
     @property
     def words(self) -> str:
         """Say it to somebody who does not know the classes."""
-        return {"hard": "confirmed by running it", "documented": "contradicts what TVM documents", "ours": "promised nowhere"}[
-            self.value
-        ]
+        words = {"hard": "confirmed by running it", "documented": "contradicts what TVM documents"}
+        return words.get(self.value, "promised nowhere")
 
 
 class Harm(TextEnum):
