@@ -180,14 +180,13 @@ def pass_rows(
     config: Config, place: tuple[int, int], drawn: DrawnModule, first: tuple[tuple[PassRef, ...], ...] = ()
 ) -> tuple[tuple[PassRef, ...], ...]:
     """List what a module is tried under: the user's passes, what comes ``first``, single ones of TVM's passes, and a
-    pipeline of them; a module of which features were demanded under those that look for them."""
-    names = _looking_for_more(config.passes) if drawn.demand else config.passes
+    pipeline of them."""
     own = _user_passes(config, *place)
     rows: list[tuple[PassRef, ...]] = [(ref,) for ref in own]
-    if names:
+    if config.passes:
         rows += first[: subjects_per_module(config) - len(rows)]
         room = subjects_per_module(config) - len(rows)
-        rows += _drawn_rows(config.seed, place, drawn, names, room) if room else ()
+        rows += _drawn_rows(config.seed, place, drawn, config.passes, room) if room else ()
     return tuple(rows)
 
 

@@ -33,7 +33,7 @@ from oracles.core.verdict import Evidence, Outcome
 from relaxkit.files import read_regular
 from relaxkit.passes.contract import OracleName
 
-FORMAT = "relaxfuzz-campaign-8"
+FORMAT = "relaxfuzz-campaign-9"
 SCRIPTS = "repros"
 """Directory of the scripts in that of a campaign."""
 

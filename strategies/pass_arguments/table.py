@@ -198,7 +198,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow(
         "SplitCallTIRByPattern",
         split,
-        weight=400,
+        weight=1600,
         finds=lambda facts: "matched_kernel" in facts.idioms,
     ),
     PassRow("SplitLayoutRewritePreproc", weight=144),
