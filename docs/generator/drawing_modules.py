@@ -25,7 +25,7 @@ FEATURES = {
     Feature.SYMBOLIC_SHAPES: 'tensors with symbolic shapes: `R.Tensor(("n", 4), "float32")`',
     Feature.MATCH_CAST: "`R.match_cast`",
     Feature.SHAPE_EXPRESSIONS: "dims computed from others: `n * 2 + 1`",
-    Feature.UNKNOWN_SHAPES: 'tensors of which only the rank is known: `R.Tensor(dtype="float32", ndim=2)`',
+    Feature.UNKNOWN_SHAPES: 'tensors whose rank is known but not their shape: `R.Tensor(dtype="float32", ndim=2)`',
     Feature.VAGUE_TYPES: "variables declared with a less precise type than that of their values, and `R.match_cast` back",
     Feature.VAGUE_OPERANDS: "operands declared without a shape, rank or dtype; such modules are not executed",
     Feature.DISTRIBUTED: "functions of distributed tensors, `R.DTensor`, or of tensors under `R.dist.annotate_sharding`",
@@ -71,7 +71,7 @@ FEATURES = {
     Feature.KERNEL_OUTPUTS: "kernels with several outputs",
     Feature.SYMBOLIC_KERNELS: "kernels with symbolic shapes",
     Feature.INPLACE_KERNELS: "`R.call_tir_inplace`",
-    Feature.DRAWN_KERNELS: "randomly generated kernels, loop by loop",
+    Feature.DRAWN_KERNELS: "kernels generated at random, loop by loop",
     Feature.EXTERNAL_CODEGEN: "calls to the output of a code generator",
     Feature.LOWERED: "the output of lowering: allocations, destination-passing calls",
     Feature.NESTED_IF: "nested branches",
@@ -135,7 +135,7 @@ decided separately for each module. A demanded feature also enables the features
 
 `relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` generates an operator more often in a campaign. In a configuration
 file, write `operators = ["relax.permute_dims=30"]`. `--plant FILE.py:projection` inserts your code: a function of one float32 tensor of
-shape (2, 3), or a `Fragment` that has a name in the file. A campaign is resumed only with the same weights and the same planted code.
+shape (2, 3), or a `Fragment` assigned to a name in the file. A campaign is resumed only with the same weights and the same planted code.
 
 `features_of(module)` returns the features of a module, and `operators_of(module)` its operators. `relaxfuzz ops` lists the operators that
 relaxfuzz generates.

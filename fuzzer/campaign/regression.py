@@ -48,10 +48,15 @@ FAILING = frozenset({EarlierState.FAILS, EarlierState.REGRESSED})
 _ORDER = (EarlierState.FAILS, EarlierState.CHANGED, EarlierState.UNDECIDED, EarlierState.FIXED)
 """What several cases of one finding say: the first of these that one of them says."""
 _WORDS = {
-    EarlierState.FAILS: "still fail", EarlierState.CHANGED: "fail differently", EarlierState.FIXED: "fixed",
-    EarlierState.HOLDS: "stay fixed", EarlierState.REGRESSED: "REGRESSED", EarlierState.UNDECIDED: "undecided",
-    EarlierState.WAITING: "not judged again",
-}  # fmt: skip
+    EarlierState.FAILS: ("still fails", "still fail"),
+    EarlierState.CHANGED: ("fails differently", "fail differently"),
+    EarlierState.FIXED: ("fixed",) * 2,
+    EarlierState.HOLDS: ("stays fixed", "stay fixed"),
+    EarlierState.REGRESSED: ("REGRESSED",) * 2,
+    EarlierState.UNDECIDED: ("undecided",) * 2,
+    EarlierState.WAITING: ("not judged again",) * 2,
+}
+"""What is said of one, and of several."""
 
 Replayed = tuple[EarlierState, str]
 """``FAILS``, ``CHANGED``, ``FIXED`` or ``UNDECIDED``, and a note."""
@@ -367,5 +372,5 @@ def _run_script(earlier: Earlier, note: str) -> Replayed:
 def in_words(past: Sequence[Earlier]) -> str:
     """Sum up all of them in one line."""
     counts = [(sum(each.state is state for each in past), state) for state in EarlierState]
-    parts = [f"{count} {_WORDS[state]}" for count, state in counts if count]
+    parts = [f"{count} {_WORDS[state][count != 1]}" for count, state in counts if count]
     return f"earlier findings and known cases: {', '.join(parts)}"

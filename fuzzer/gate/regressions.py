@@ -62,7 +62,7 @@ def compare(
     judged = sorted(((each.table.p_value(), each) for each in every), key=lambda pair: (pair[0], pair[1].subject.name))
     rulings = [_ruling(each, p_value, level, settings) for p_value, each in judged]
     deciding = sum(each.table.least_p_value() <= level for each in every)
-    detail = f"{counted(deciding, 'comparison')} could have shown a change (p below {_power(level)})"
+    detail = f"{counted(deciding, 'comparison')} had enough data to show a change (at p < {_power(level)})"
     numbers = {"comparisons": len(every), "deciding": deciding, "level": level, "false_alarms": settings.false_alarms}
     summary = Ruling(RulingStatus.OK, Requirement.REGRESSION, SUMMARY, detail, numbers, own=False)
     return [*_lost(now, before, wanted), summary, *rulings]
