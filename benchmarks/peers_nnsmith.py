@@ -34,11 +34,11 @@ from relaxkit.passes.contracts.pipelines import pipeline
 warnings.simplefilter("ignore")  # pygraphviz is missing
 
 from nnsmith import graph_gen, narrow_spec  # noqa: E402 - after the filter of warnings
-from nnsmith.backends import BackendFactory  # noqa: E402
-from nnsmith.difftest import assert_allclose  # noqa: E402
-from nnsmith.materialize.onnx import ONNXModelCPU  # noqa: E402
-from nnsmith.materialize.torch import input_gen, symbolnet  # noqa: E402
-from nnsmith.util import set_seed  # noqa: E402
+from nnsmith.backends import BackendFactory  # noqa: E402 - as above
+from nnsmith.difftest import assert_allclose  # noqa: E402 - as above
+from nnsmith.materialize.onnx import ONNXModelCPU  # noqa: E402 - as above
+from nnsmith.materialize.torch import input_gen, symbolnet  # noqa: E402 - as above
+from nnsmith.util import set_seed  # noqa: E402 - as above
 
 IMPORTER = "onnx importer"
 BUILD = "build:cpu"

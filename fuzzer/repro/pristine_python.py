@@ -31,8 +31,8 @@ def next_request() -> list[str]:
 def main() -> None:
     """Load TVM, wait for a script, and run it."""
     sys.path[:] = [place for place in sys.path if place != os.path.dirname(__file__)]  # holds modules of this program
-    import numpy  # noqa: F401
-    from tvm.script import ir, relax, tirx  # noqa: F401
+    import numpy  # noqa: F401  # scripts find it loaded
+    from tvm.script import ir, relax, tirx  # noqa: F401  # as above
 
     inspect.stack()  # finds the files of all modules once, as TVMScript's decorators would in each copy
     gc.freeze()  # a copy ends sooner when it need not look through what it did not make

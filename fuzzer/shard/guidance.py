@@ -17,8 +17,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fuzzer.core.config import Config
 from fuzzer.shard.draw import (
     DRAW_BYTES,
@@ -79,7 +77,7 @@ def known_functions(table: BlockTable) -> frozenset[int]:
     own = set(table.passes.values())
     rows = zip(table.functions.tolist(), table.owners.tolist(), table.names, strict=True)
     named = [at for at, owner, name in rows if owner in own and NAMESPACE in name and OF_TEMPLATE not in name]
-    return frozenset(np.intersect1d(named, table.blocks).tolist())
+    return frozenset(named).intersection(table.blocks.tolist())
 
 
 class Guide:

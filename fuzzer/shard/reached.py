@@ -11,8 +11,6 @@ import functools
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fuzzer.shard.guidance import known_functions
 
 if TYPE_CHECKING:
@@ -38,6 +36,8 @@ class FirstRuns:
 
     def step(self, running: bool) -> None:
         """Begin a step, in which passes run for the first time or do not."""
+        import numpy as np  # not for verbs that only read
+
         if len(blocks := self._breakpoints.take()):
             _pending.append(blocks)
             met = self._left.intersection(blocks.tolist())
@@ -90,11 +90,15 @@ def first_run(begins: bool) -> None:
 
 def new_functions() -> bytes:
     """Return the addresses of functions that passes have entered; see :class:`FirstRuns`."""
+    import numpy as np  # not for verbs that only read
+
     return b"" if _functions is None else np.array(_functions.new(), "u4").tobytes()
 
 
 def new_blocks() -> bytes:
     """Return the addresses, of four bytes each, of blocks that were reached since it was last asked."""
+    import numpy as np  # not for verbs that only read
+
     if _watched is None:
         return b""
     blocks = np.concatenate([*_pending, _watched.take()])
