@@ -160,7 +160,7 @@ def _add(options: argparse.Namespace) -> int:
     if options.json:
         return put_json([_result_object(result) for result in results])
     for result in results:
-        print(f"{new.directory}: {result.text}")
+        show(f"{new.directory}: {result.text}")
     if options.root is None:
         print("now run: python -m corpus.bug_lists")
     return OK

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from fuzzer.core.text import quoted_path, shell, to_json
+from fuzzer.core.text import printable, quoted_path, shell, to_json
 from fuzzer.findings.file import Decisions
 from fuzzer.gate.judge import GateResult
 from fuzzer.gate.text import as_json as gate_object
@@ -83,7 +83,7 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     write_atomically(directory / HTML_NAME, page)
     if as_json:
         return
-    stream.write(f"\nreport: {directory / MARKDOWN_NAME} and {directory / HTML_NAME}\n")
+    stream.write(printable(f"report: {directory / MARKDOWN_NAME} and {directory / HTML_NAME}").join("\n\n"))
     repros = sum(finding.repro is not None for finding in report.findings)
     if repros:
         first = next(finding.repro for finding in report.findings if finding.repro)

@@ -133,7 +133,7 @@ def _write_pages(
                 directory = Path(options.html)
                 with file_errors("write", directory):
                     index = write_page(page, directory)
-                print(f"relaxfuzz: open {index}", file=sys.stderr)
+                inform(f"open {index}")
     return True
 
 

@@ -7,6 +7,7 @@ import fcntl
 import functools
 import os
 import sqlite3
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,10 @@ def take_lock(directory: Path) -> int:
     """Keep other campaigns out of a directory until the descriptor is closed; raises ``StoreError``."""
     refuse_links(directory)
     descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:  # what was recorded could not be opened afterwards
+        os.close(descriptor)
+        raise StoreError(f"'{directory / LOCK_NAME}' is not a regular file, or has hard links")
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

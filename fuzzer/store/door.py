@@ -43,8 +43,10 @@ MOST_SCRIPT = 16 << 20
 """Bytes of a script."""
 MOST_VALUE = 16 << 20
 """Bytes of one value."""
-MOST_ROWS = 5_000_000
-"""Rows of one table."""
+MOST_ROWS = 500_000
+"""Rows of one table; blocks are the most, some 100,000 of which a campaign reaches."""
+MOST_TALLIES = 100_000
+"""Rows of verdicts, which are read with their reasons; all passes and oracles need some 10,000."""
 MOST_TEXT = 512 << 20
 """Bytes of all texts of one table; a finding takes some 100 kB, and many are held at once."""
 MOST_PASSES = 2_000
@@ -97,6 +99,10 @@ class _SkeletonFields(msgspec.Struct):
     constructs: Annotated[list[_Name], Meta(max_length=1000)] = []
 
 
+class _BisectedFields(msgspec.Struct):
+    releases: Annotated[list[tuple[_Line, _Text]], Meta(max_length=100)] = []
+
+
 class _TraitsFields(msgspec.Struct):
     skeleton: _SkeletonFields = msgspec.field(default_factory=_SkeletonFields)
 
@@ -141,7 +147,8 @@ COLUMNS: dict[str, dict[str, Any]] = {
         "count": Whole, "state": FindingState, "first_seen": _Seconds, "last_seen": _Seconds, "shard": _Number,
         "number": Whole, "case_json": _Json(_CASE), "minimized_json": _Json(_CASE, absent=True),
         "bindings": Whole | None, "repro": _Name | None, "parts": _Json((ScriptParts,), absent=True), "note": _Text,
-        "traits": _Json((Traits, _TraitsFields), absent=True), "bisected": _Json((Bisected,), absent=True),
+        "traits": _Json((Traits, _TraitsFields), absent=True),
+        "bisected": _Json((Bisected, _BisectedFields), absent=True),
         "assessment": _Json((Assessment,), absent=True), "seal": _Seal,
     },
     "costs": {"id": _Id, "judging": _Seconds, "triage": _Seconds},
@@ -265,7 +272,8 @@ class _Inspection:
         lengths = " + ".join(f"ifnull(length(CAST({name} AS BLOB)), 0)" for name in columns)
         if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
             raise self._error(f"table '{table}' contains {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
-        cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT {MOST_ROWS + 1}")
+        most = MOST_TALLIES if table == "tallies" else MOST_ROWS
+        cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT {most + 1}")
         cursor.row_factory = None
         kinds, decoded = _compiled(table)
         number = 0
@@ -280,8 +288,8 @@ class _Inspection:
             except (msgspec.MsgspecError, RecursionError, ValueError):
                 self._name_fault(table, columns, rows, number)
                 raise
-            if (number := number + len(rows)) > MOST_ROWS:
-                raise self._error(f"table '{table}' has more than {MOST_ROWS} rows")
+            if (number := number + len(rows)) > most:
+                raise self._error(f"table '{table}' has more than {most} rows")
 
     def _name_fault(self, table: str, columns: Mapping[str, Any], rows: Sequence[Any], before: int) -> None:
         """Raise the error of the first value that is wrong."""

@@ -48,6 +48,7 @@ def test_the_columns_are_those_of_the_schema() -> None:
 
 CASE = json.dumps({"module_json": "{}", "passes": [{"name": "A", "expression": "a()"}], "input_seed": 3})
 NO_PASS = json.dumps({**json.loads(CASE), "passes": []})
+OFTEN = json.dumps({"judgement": "fixed", "releases": [["0.27", "BUG: x"]] * 101})
 MANY = json.dumps({"skeleton": {"operators": ["a"] * 1001}})
 LONE = CASE.replace("A", "\\ud800")
 
@@ -70,6 +71,7 @@ LONE = CASE.replace("A", "\\ud800")
         (f"UPDATE findings SET case_json = '{LONE}'", "field 'case_json'"),
         (f"UPDATE findings SET case_json = '{NO_PASS}'", "field 'case_json'"),
         (f"UPDATE findings SET traits = '{MANY}'", "table 'findings', row 1, field 'traits'"),
+        (f"UPDATE findings SET bisected = '{OFTEN}'", "table 'findings', row 1, field 'bisected'"),
         ("UPDATE findings SET note = x'ff'", "table 'findings', row 1, field 'note'"),
         ("UPDATE findings SET note = CAST(x'ff' AS TEXT)", "Could not decode"),
         ("UPDATE tallies SET outcome = reason || 'w' || count", "table 'tallies', row 1, field 'outcome'"),
@@ -185,6 +187,10 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(door, "MOST_PASSES", 0)
     monkeypatch.setattr(door, "MOST_ROWS", 99)
     with monkeypatch.context() as patch:
+        patch.setattr(door, "MOST_TALLIES", 0)
+        with pytest.raises(StoreError, match=r"table 'tallies' has more than 0 rows"):
+            Store.open(campaign)
+    with monkeypatch.context() as patch:
         patch.setattr(door, "MOST_PASSES", 9)
         patch.setattr(door, "MOST_FINDINGS", 0)
         with pytest.raises(StoreError, match="table 'findings' has 1 findings, at most 0"):
@@ -220,6 +226,44 @@ def test_no_file_of_another_kind_is_opened(campaign: Path, name: str, make: Call
     make(campaign / name)
     with pytest.raises(StoreError, match="is not a regular file"):
         Store.open(campaign, read_only=False)
+
+
+@pytest.mark.parametrize("make", [lambda path: path.hardlink_to(path.parent.with_name("other")), os.mkfifo])
+def test_no_campaign_is_begun_beside_a_lock_with_which_it_could_not_be_opened(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    (tmp_path / "other").write_text("mine")
+    (directory := tmp_path / "new").mkdir()
+    make(directory / "campaign.lock")
+    with pytest.raises(StoreError, match=r"campaign\.lock' is not a regular file, or has hard links"):
+        Store.create(directory, META)
+    assert not (directory / FILE_NAME).exists()
+
+
+ODD = "x\x1b[31m\n::error::here"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "report DIR --html DIR/page",
+        "merge DIR --out DIR/joined",
+        "triage known {id} --reason known --campaign DIR --file DIR/findings.toml",
+        "triage merge F012345678 F123456789 --reason same --file DIR/decisions.toml",
+    ],
+)
+def test_a_name_of_a_directory_is_printed_as_text(
+    campaign: Path, command: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    there = campaign.rename(campaign.with_name(ODD))
+    with Store.open(there) as store:
+        (finding,) = store.findings()
+    arguments = command.format(id=finding.id).split()
+    assert main([each.replace("DIR", str(there)) for each in arguments]) == 0
+    said = "".join(capfd.readouterr())
+    assert "here" in said
+    assert "\x1b[31m" not in said
+    assert not [line for line in said.splitlines() if line.startswith("::")]
 
 
 def test_an_index_that_differs_from_its_table_is_damage(campaign: Path) -> None:

@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     if groups:
         show(*_table(groups, known, options.directory))
     else:
-        print(nothing(findings, options, known, info.passes))
+        show(nothing(findings, options, known, info.passes))
     show(*map(prose, notes))
     if past:
         from fuzzer.campaign.regression import in_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzzer.cli.options import inform, put_json
+from fuzzer.cli.options import inform, put_json, show
 from fuzzer.core.text import by_standing, headline
 from fuzzer.core.verb import OK, READS_ONLY, Verb
 
@@ -32,7 +32,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         counts = {f"{standing}s": len(part) for standing, part in by_standing(seen).items()}
         return put_json({"out": str(options.out), "cases": info.examples, **counts})
-    print(f"{options.out}: {info.examples} cases, {headline(seen)}")
+    show(f"{options.out}: {info.examples} cases, {headline(seen)}")
     return OK
 
 

@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
     if options.json:
         return put_json(_objects((added,), None))
-    print(f"{added.into}: {', '.join(added.ids)} ({path})")
+    show(f"{added.into}: {', '.join(added.ids)} ({path})")
     return OK
 
 
@@ -75,7 +75,7 @@ def _known(options: argparse.Namespace, path: Path) -> int:
     entry = add_known(path, options.ids[0], options.reference or "", options.reason, culprit)
     if options.json:
         return put_json([_known_row(entry)])
-    print(f"known: {entry.name}: {entry.where} ({path})")
+    show(f"known: {entry.name}: {entry.where} ({path})")
     return OK
 
 
