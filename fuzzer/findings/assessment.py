@@ -80,7 +80,6 @@ class Culprit(TextEnum):
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
     REDUCTIONS = "s_tir.LowerInitBlock"
-    SHAPES = "VMShapeLower"
 
 
 @dataclass(frozen=True, slots=True)

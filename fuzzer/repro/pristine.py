@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import weakref
 from pathlib import Path
 from typing import IO, cast
@@ -20,6 +21,7 @@ from fuzzer.repro.run import CHECK_SECONDS, SCRATCH, ReproResult, check_repro, r
 _SERVER = Path(__file__).with_name("pristine_python.py")
 _START_SECONDS = 120.0
 _ONE_THREAD = {"TVM_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # as whoever starts isolated processes has
+_lock = threading.Lock()
 _idle: list[PristinePython] = []
 
 
@@ -48,13 +50,12 @@ def run_copy(path: Path, folder: Path, seconds: float, purpose: str) -> tuple[in
     Raises:
         ConnectionError: The process that was to be copied was ended, or cannot load TVM.
     """
-    _idle[:] = [each for each in _idle if each.lives]
-    fitting = [each for each in _idle if each.purpose == purpose]
-    try:
-        python = fitting[0]
-        _idle.remove(python)
-    except (IndexError, ValueError):  # another thread may have taken it
-        python = PristinePython(purpose)
+    with _lock:
+        _idle[:] = [each for each in _idle if each.lives]
+        python = next((each for each in _idle if each.purpose == purpose), None)
+        if python is not None:
+            _idle.remove(python)
+    python = python or PristinePython(purpose)
     files = folder / "output.txt", folder / "errors.txt"
     code = python.run([str(path), *map(str, files)], seconds)
     _idle.append(python)

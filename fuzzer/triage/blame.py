@@ -47,7 +47,7 @@ from relaxkit.ir.types import dims_of, flat
 from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
-from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
 from relaxkit.runtime.run import session
@@ -89,7 +89,8 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         if found is None and index is not None:
             found = _inside(subject, index, elementary, evidence)
     elif evidence.kind == "uninitialized-read" and _OF_SHAPES in evidence.details.error:
-        found = Blame(str(Culprit.SHAPES), "what it makes is all that writes and reads values of symbolic dims")
+        reason = "what it makes is all that writes and reads values of symbolic dims"
+        found = Blame(the_pass(Trait.FORGETS_SHAPES), reason)
     elif evidence.kind in _ONCE_MORE:
         found = _overwriting(subject.output.module)
     elif (evidence.details.entry, evidence.details.operator) == (_CAST, FLOAT8):
