@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import tvm
-from distributed_modules import annotated
+from distributed_modules import annotated, spread
 from tvm import relax
 from verdict_rows import FAIL, PASS, SKIP, Row, made, ref, rows, tensor, verdict
 
@@ -102,6 +102,9 @@ def fma(x: Any) -> Any:
     return relax.op.ewise_fma(x, x, x)
 
 
+PROPAGATE = PassRef("PropagateSharding", "relax.distributed.transform.PropagateSharding()")
+
+
 @rows(
     Row("stop-lift", marked(relax.op.builtin.stop_lift_params), (build_of("default"),), SKIP,
         "builtin.stop_lift_params is for another pass to take away"),
@@ -118,6 +121,18 @@ def fma(x: Any) -> Any:
         relax.op.add(x, x))), (build_of("default"),), FAIL),
 )  # fmt: skip
 def test_an_operator_that_another_pass_takes_away(row: Row) -> None:
+    row.check()
+
+
+@rows(
+    *(Row(name, spread, (ref(name),), SKIP, "has distributed tensors", oracle=oracle)
+      for name, oracle in (("ConvertToDataflow", OracleName.WELL_FORMED), ("CallTIRRewrite", OracleName.CRASH))),
+    Row("pipeline", annotated, (PROPAGATE, ref("ConvertToDataflow")), SKIP, "has distributed tensors",
+        oracle=OracleName.WELL_FORMED),
+    Row("taken", spread, (ref("DeadCodeElimination"),), PASS, oracle=OracleName.CRASH),
+    Row("annotated", annotated, (ref("ConvertToDataflow"),), PASS, oracle=OracleName.CRASH),
+)  # fmt: skip
+def test_distributed_tensors_are_for_passes_that_take_them(row: Row) -> None:
     row.check()
 
 
