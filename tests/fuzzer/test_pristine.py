@@ -27,9 +27,13 @@ ENDS = {
 }
 
 
+_idle: list[pristine.PristinePython] = []
+"""Of these tests: what others do neither ends it nor adds to it."""
+
+
 @pytest.fixture(autouse=True)
-def _new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pristine, "_idle", [])
+def _own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pristine, "_idle", _idle)
 
 
 @pytest.mark.parametrize("end", ENDS)
