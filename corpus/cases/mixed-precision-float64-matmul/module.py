@@ -1,0 +1,14 @@
+# mypy: ignore-errors
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 2), "float64")) -> R.Tensor((2, 2), "float64"):
+        with R.dataflow():
+            lv = R.matmul(x, x)
+            gv = R.add(lv, x)
+            R.output(gv)
+        return gv
