@@ -1,6 +1,6 @@
 """Is anything proved that acts otherwise?  Mutants of what passes give, planted bugs, and TVM's own passes, executed.
 
-    python benchmarks/proof_soundness.py --mutations 0:200 [--into totals.json]
+    python benchmarks/proof_soundness.py --mutations 0:200 [--one-in 16] [--into totals.json]
     python benchmarks/proof_soundness.py --planted 0:100 [--into totals.json]
     python benchmarks/proof_soundness.py --execute 0:40 [--into totals.json]
     python benchmarks/proof_soundness.py --totals totals.json
@@ -8,7 +8,8 @@
 ``--mutations`` takes drawn modules by number, lowers each in several stages by TVM's passes, and mutates every output
 that is proved, once by each kind of ``benchmarks/proof_mutations/`` that finds something to change in it.  A mutant
 counts when executing it on CodeGenVM shows something else than the original: another result, other output, an error, a
-parameter that is overwritten.  One that acts alike on all inputs may mean the same, and is counted apart.
+parameter that is overwritten.  One that acts alike on all inputs may mean the same, and is counted apart.  All mutants
+that are proved are executed, and one in ``--one-in`` of the others, to know how many of them act otherwise.
 ``--planted`` tries all planted bugs on drawn modules, ``--execute`` all passes under contract on those of whole shards;
 what is proved of either is executed.
 
@@ -49,10 +50,15 @@ STAGES = {
 """Passes that give the original of a proof, and those that make of it what is mutated."""
 TRIES = 4
 """So many mutants of one kind are made of an output, until TVM accepts one."""
+ONE_IN = 16
+"""One in so many mutants that are not proved is executed: what they do says nothing of soundness."""
 SAMPLE = 3
 """Scripts that are kept of each kind: of mutants that are proved and act alike, to be read."""
-EXECUTED = frozenset({"run-error", "does-not-build"})
-"""Evidence of defects that no proof speaks of: a module that is proved may fail to build, or be compiled wrongly."""
+ROUNDED = " up to reassociation"
+"""What is said of a proof that leaves roundings to the numeric oracle, whose word it is if they are too many."""
+EXECUTED = frozenset({"run-error", "does-not-build", "not-as-documented"})
+"""Evidence of defects that no proof speaks of: a module that is proved may fail to build, or be compiled wrongly, and
+TVM may lower an operator of the original to something else than is documented."""
 Row = dict[str, Any]
 
 
@@ -140,17 +146,24 @@ class Mutants:
     Attributes:
         seed: Seed of all modules.
         number: Number of the module.
+        one_in: One in so many of the mutants that are not proved is executed.
         skip: So many of its mutants are left out: a process has died of the last.
     """
 
     seed: int
     number: int
+    one_in: int
     skip: int = 0
+
+    def random(self, *what: str) -> random.Random:
+        """Return what decides about one thing of this module, the same in each run."""
+        return random.Random(":".join(map(str, (self.seed, self.number, *what))))
 
 
 def examined(task: Mutants) -> Iterator[Row]:
     """Prove and execute the mutants of a module; yields each twice, before it is executed and afterwards."""
     from relaxkit.proof import Result, prove
+    from relaxkit.proof.prove import Known
 
     module = drawn(task.seed, task.number)
     if module is None or module.global_infos.get("vdevice"):  # no term says where a value lies
@@ -159,7 +172,8 @@ def examined(task: Mutants) -> Iterator[Row]:
     for stage, (first, second) in STAGES.items() if reference.entries else ():
         before = lowered_by(module, first)
         output = None if before is None else lowered_by(before, second)
-        if output is None or prove(before, output).result is not Result.PROVED:
+        known: Known = {}
+        if output is None or prove(before, output, known=known).result is not Result.PROVED:
             continue
         machine = second[-1] == _MACHINE[-1]
         for name, mutants in [("none", [functools.partial(_unchanged, output)]), *_chosen(output, task, stage)]:
@@ -169,7 +183,9 @@ def examined(task: Mutants) -> Iterator[Row]:
             row = {"kind": name, "stage": stage, "module": task.number, "proof": "", "behaviour": "ill-formed"}
             made = next(_made(mutants, judged=not machine), None)
             if made is not None:
-                row |= {"proof": str(prove(before, made).result), "behaviour": "died"}
+                row |= {"proof": str(prove(before, made, known=known).result), "behaviour": "died"}
+                if row["proof"] != "proved" and task.random(stage, name, "execute").randrange(task.one_in):
+                    made, row["behaviour"] = None, "not executed"
             yield row
             if made is not None:
                 row["behaviour"] = reference.behaviour(made, machine)
@@ -205,12 +221,11 @@ def _chosen(output: Any, task: Mutants, stage: str) -> list[tuple[str, list[Any]
         with contextlib.suppress(Exception):  # a node that TVM refuses to make; those before it are mutants
             all_of.extend(mutation(draft))
         if all_of:
-            source = random.Random(f"{task.seed}:{task.number}:{stage}:{name}")
-            found.append((name, source.sample(all_of, min(TRIES, len(all_of)))))
+            found.append((name, task.random(stage, name).sample(all_of, min(TRIES, len(all_of)))))
     return found
 
 
-def mutations(seed: int, numbers: range) -> Iterator[Row]:
+def mutations(seed: int, numbers: range, one_in: int = ONE_IN) -> Iterator[Row]:
     """Examine the mutants of modules; yields one row each."""
     from fuzzer.worker.death import Died
     from fuzzer.worker.worker import IsolatedWorker
@@ -220,7 +235,7 @@ def mutations(seed: int, numbers: range) -> Iterator[Row]:
             skip, died = 0, True
             while died:
                 died, last, begun = False, None, 0
-                for item in worker.stream(examined, Mutants(seed, number, skip)):
+                for item in worker.stream(examined, Mutants(seed, number, one_in, skip)):
                     if isinstance(item, Died):
                         died = last is not None
                         if died and begun % 2:
@@ -257,8 +272,10 @@ def executed(subject: Any, name: str, number: int) -> Iterator[Row]:
         return
     if not subject.changed:
         return
-    row = {"kind": name, "module": number, "proof": str(proof_of(subject).result), "behaviour": ""}
+    proof = proof_of(subject)
+    row = {"kind": name, "module": number, "proof": str(proof.result), "behaviour": ""}
     if row["proof"] == "proved":
+        row["proof"] += "" if proof.exact else ROUNDED
         (verdict,) = judge(subject, [OracleName.NUMERIC])
         row["behaviour"] = "alike" if verdict.outcome is Outcome.PASS else f"not executed: {verdict.reason}"
         if verdict.outcome is Outcome.FAIL:
@@ -316,9 +333,12 @@ def verdict_of(row: Row) -> str:
     behaviour = row["behaviour"]
     if behaviour in _NOT_COUNTED or behaviour == "alike" or behaviour.startswith("not executed"):
         return behaviour.partition(":")[0]
-    if row["proof"] != "proved":
+    kind = behaviour.partition(":")[0]
+    if not row["proof"].startswith("proved"):
         return "acts otherwise" if behaviour else "not executed"
-    return "fails to run" if behaviour.partition(":")[0] in EXECUTED else "unsound"
+    if kind == "wrong-value" and row["proof"].endswith(ROUNDED):
+        return "rounds otherwise"
+    return "fails to run" if kind in EXECUTED else "unsound"
 
 
 def summed(rows: list[Row] | Iterator[Row], totals: dict[str, Any]) -> dict[str, Any]:
@@ -331,7 +351,7 @@ def summed(rows: list[Row] | Iterator[Row], totals: dict[str, Any]) -> dict[str,
         said = verdict_of(row)
         counts[row["kind"]][said] += 1
         counts[row["kind"]][f"{row['proof'] or 'no proof'}, {said}"] += 1
-        if said in ("unsound", "fails to run"):
+        if said in ("unsound", "fails to run", "rounds otherwise"):
             told.append(row)
         elif row.get("script") and len(samples.setdefault(row["kind"], [])) < SAMPLE:
             samples[row["kind"]].append(row)
@@ -347,7 +367,8 @@ def shown(name: str, totals: dict[str, Any]) -> None:
         "different": lambda each: each.get("different, acts otherwise", 0),
         "open": lambda each: each.get("open, acts otherwise", 0),
         "alike": lambda each: each.get("alike", 0),
-        "alike and proved": lambda each: each.get("proved, alike", 0),
+        "alike and proved": lambda each: each.get("proved, alike", 0) + each.get(f"proved{ROUNDED}, alike", 0),
+        "round otherwise": lambda each: each.get("rounds otherwise", 0),
         "fail to run": lambda each: each.get("fails to run", 0),
         "not counted": lambda each: sum(each.get(key, 0) for key in (*_NOT_COUNTED, "not executed")),
     }
@@ -371,6 +392,7 @@ def main() -> None:
         parser.add_argument(
             f"--{name}", type=arguments.span, metavar="FIRST:LAST", help=f"numbers of {unit}, the last one excluded"
         )
+    parser.add_argument("--one-in", type=arguments.count, default=ONE_IN, metavar="N", help="default: %(default)s")
     parser.add_argument("--seed", type=arguments.whole, default=1)
     parser.add_argument("--into", type=arguments.kept(arguments.document()), help="a file of totals to add to")
     parser.add_argument("--totals", type=arguments.document(), metavar="FILE", help="print the totals of a file")
@@ -378,7 +400,8 @@ def main() -> None:
     everything: dict[str, Any] = options.totals or {}
     if options.into is not None and options.into.exists():
         everything = json.loads(options.into.read_text())
-    for name, run in BENCHMARKS.items():
+    benchmarks = {**BENCHMARKS, "mutations": functools.partial(mutations, one_in=options.one_in)}
+    for name, run in benchmarks.items():
         given = getattr(options, name)
         if given is None:
             continue

@@ -80,7 +80,7 @@ class Calls(Builtins):
         self._check_written(arguments, nothing and not name.startswith(_PRINTING))
         term = self._made("external", (name, *map(outline, types)), arguments, types, frame)
         shown = arguments if pure or name.startswith(_PRINTING) else self._perhaps_overwrite(arguments)
-        return placed(self.unpacked(term if pure else self.impure(term), expression.ty), shown)
+        return placed(self.unpacked(self.run(term) if pure else self.impure(term), expression.ty), shown)
 
     def _operator(self, op: Any, expression: Any, frame: Frame) -> Value:
         name = str(op.name)
@@ -143,7 +143,8 @@ class Calls(Builtins):
         term = self._made("op", label, arguments, expression.ty_args, frame)
         if name == "relax.call_builtin_with_ctx":
             shown = self._perhaps_overwrite(arguments)
-        return placed(self.unpacked(term if op.get_attr("FPurity") else self.impure(term), expression.ty), shown)
+        pure = op.get_attr("FPurity")
+        return placed(self.unpacked(self.run(term) if pure else self.impure(term), expression.ty), shown)
 
     def _packed_in_place(self, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a packed function that returns some of its operands, overwritten, and uses these up."""
@@ -193,6 +194,7 @@ class Calls(Builtins):
             if not isinstance(target, Tensor):
                 raise Open("a kernel that writes to memory that was not allocated")
             self.state.write(target, self.terms.make("kernel", (kernel.number, place), tuple(operands)))
+        self.run(self.terms.make("kernel", (kernel.number, min(kernel.stored)), tuple(operands)))
         return TupleValue(())
 
     def _consume(self, operands: Sequence[Value], places: Sequence[int]) -> None:
@@ -256,6 +258,7 @@ class Calls(Builtins):
         for scalars in arguments[1:]:
             operands += self.dims_of_shape(scalars)
         results = tuple(self.terms.make("kernel", (computed, place), tuple(operands)) for place in places)
+        self.run(results[places.index(min(places))])
         self._consume(arguments[0].fields, reused)
         return placed(TupleValue(results) if isinstance(ty, relax.TupleType) else results[0])
 

@@ -10,13 +10,14 @@ from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import attributes, closed, functions_by_name, mentioned_names, relax_functions
-from relaxkit.ir.lowered import stored_parameters
+from relaxkit.ir.lowered import buffers_of, stored_parameters
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
+from relaxkit.proof.harmless import is_harmless
 from relaxkit.proof.memory import State
 from relaxkit.proof.state import KILLED, Checks, Frame
-from relaxkit.proof.terms import Open, Term, Terms
+from relaxkit.proof.terms import Node, Open, Term, Terms
 from relaxkit.proof.values import Callback, Closure, External, Kernel, Placed, TupleValue, Value, memory_of, placed
 from relaxkit.runtime.external import handed_over
 
@@ -63,16 +64,25 @@ class SymbolicProgram(Calls):
 
     def apart_from(self, module: tvm.IRModule) -> Callable[[Sequence[Value]], Value]:
         """Return what evaluates the only Relax function of another module over the same tables."""
-        return SymbolicProgram(module, self.terms, self.dims, self.shapes).only_function
+        program = SymbolicProgram(module, self.terms, self.dims, self.shapes)
 
-    def only_function(self, arguments: Sequence[Value]) -> Value:
-        """Evaluate the only Relax function of the module on some arguments; it has no effects."""
+        def called(arguments: Sequence[Value]) -> Value:
+            value, ran = program.only_function(arguments)
+            for conditions, term in ran:
+                self.ran.append(((*self.conditions, *conditions), term))
+            return value
+
+        return called
+
+    def only_function(self, arguments: Sequence[Value]) -> tuple[Value, Checks]:
+        """Evaluate the only Relax function of the module on some arguments, and say what it calls; without effects."""
         (function,) = (each for each in self.functions.values() if isinstance(each, relax.Function))
         with self.apart():
             value = self.settled(self.invoke(Closure(function), arguments))
             if self.checks:
-                raise Open("a check that may fail")
-        return value
+                raise Open("a check or a call that may fail")
+            ran = [(conditions[1:], term) for conditions, term in self.ran]
+        return value, ran
 
     # -- calls of functions --------------------------------------------------------------------------------------
 
@@ -300,17 +310,61 @@ class SymbolicProgram(Calls):
         """Return the terms of all checks, and of the branches that they are on."""
         return [term for some, check in self.checks for term in (check, *(each for each, _ in some)) if term >= 0]
 
-    def raises_where(self, original: SymbolicProgram, same: Callable[[Term], Term]) -> bool:
-        """Say whether the program raises only where the original does; ``same`` makes one of terms that are equal."""
+    def raises_where(self, original: SymbolicProgram, same: Callable[[Term], Term], results: Sequence[Term]) -> bool:
+        """Say whether the program raises only where the original does.
+
+        What both call may raise in both. What only this one calls must be part of the results, which are those of the
+        original, or harmless.
+
+        Args:
+            same: Makes one of terms that are equal.
+            results: Terms of the results and effects, which are equal.
+        """
 
         def checked(checks: Checks) -> list[tuple[Term, list[tuple[Term, bool]]]]:
             return [(same(term), [(same(each), holds) for each, holds in conditions]) for conditions, term in checks]
 
-        known = {(term, frozenset(conditions)) for term, conditions in checked(original.checks)}
+        def beyond(some: Checks, others: Checks) -> list[Term]:
+            known = {(term, frozenset(conditions)) for term, conditions in checked(others)}
+            return [
+                term
+                for (_, term), (equal, conditions) in zip(some, checked(some), strict=True)
+                if all((equal, frozenset(conditions[:end])) not in known for end in range(len(conditions) + 1))
+            ]
+
+        if beyond(self.checks, original.checks):
+            return False
+        if not (called := beyond(self.foreign, original.ran)):
+            return True
+        somewhere = {same(term) for _, term in original.ran}
+        needed = self.terms.below(*results, *self.checked_terms())
         return all(
-            any((term, frozenset(conditions[:end])) in known for end in range(len(conditions) + 1))
-            for term, conditions in checked(self.checks)
+            (term in needed and same(term) not in somewhere) or self._cannot_fail(self.terms[term]) for term in called
         )
+
+    def _cannot_fail(self, call: Node) -> bool:
+        """Say whether a call of a kernel ends on all operands of the shapes that it has."""
+        kernel = self.terms.objects.of[call.label[0]] if call.head == "kernel" else None
+        if kernel is None or not is_harmless(kernel) or len(kernel.params) != len(call.children):
+            return False
+        frame, fitting = Frame({}, {}), list(zip(kernel.params, buffers_of(kernel), call.children, strict=True))
+        frame.dims |= {param: self.dims.expression(term) for param, buffer, term in fitting if buffer is None}
+        sizes = [(buffer, *self._tensor(term)) for _, buffer, term in fitting if buffer is not None]
+        if any((str(buffer.dtype), len(buffer.shape)) != (dtype, len(dims)) for buffer, dtype, dims in sizes):
+            return False
+        pairs = [pair for buffer, _, dims in sizes for pair in zip(buffer.shape, dims, strict=True)]
+        for dim, term in pairs:
+            if isinstance(dim, tirx.Var):
+                frame.dims.setdefault(dim, self.dims.expression(term))
+        return all(self.number(int(dim) if isinstance(dim, tirx.IntImm) else dim, frame) == term for dim, term in pairs)
+
+    def _tensor(self, term: Term) -> tuple[str, tuple[Term, ...]]:
+        """Return the dtype and the dims of an operand of a kernel; no dtype where they are not known."""
+        node = self.terms[term]
+        known = (node.label, node.children) if node.head == "output" else (self.terms.declared.get(term, ""), None)
+        kind, _, rest = str(known[0]).partition(" ")
+        dims = self.shapes.get(term) if known[1] is None else known[1]
+        return (rest.partition(" ")[0], dims) if kind == "tensor" and dims is not None else ("", ())
 
     def call_function(self, name: str, arguments: Sequence[Value]) -> Value:
         """Call a function of the module from outside, where the program is now.

@@ -47,6 +47,8 @@ class Values(ABC):
         legalizer: Says what operators compute; without it they are uninterpreted.
         conditions: Terms of the branches that the evaluation is in: the condition, and whether it holds.
         checks: Conditions and what is taken for granted under them: a program that does not raise has these dims.
+        ran: Conditions and what is computed under them, whether or not the result is used.
+        foreign: Those of ``ran`` that kernels and packed functions compute, which may fail as by a division by zero.
     """
 
     def __init__(self, terms: Terms, shapes: dict[Term, tuple[Term, ...]], dims: DimTable) -> None:
@@ -60,6 +62,8 @@ class Values(ABC):
         self.legalizer: Legalizer | None = None
         self.conditions: tuple[tuple[Term, bool], ...] = ()
         self.checks: Checks = []
+        self.ran: Checks = []
+        self.foreign: Checks = []
 
     @abstractmethod
     def invoke(self, closure: Closure, arguments: Sequence[Value]) -> Value:
@@ -69,19 +73,27 @@ class Values(ABC):
         """Note that the program raises where something does not hold."""
         self.checks.append((self.conditions, self.terms.make("check", what, terms)))
 
+    def run(self, term: Term) -> Term:
+        """Note that something pure is computed."""
+        self.ran.append((self.conditions, term))
+        if self.terms[term].head in ("kernel", "external"):
+            self.foreign.append((self.conditions, term))
+        return term
+
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:
         """Evaluate what need not be run here: its effects and checks are its own, and what it learns by them, too."""
-        outside = self.state, self.conditions, self.checks
+        outside = self.state, self.conditions, self.checks, self.ran, self.foreign
         self.state = self.state.copy()
         self.state.effect = self.terms.make("start")
-        self.conditions, self.checks = ((-next(self._apart), True),), []
+        self.conditions = ((-next(self._apart), True),)
+        self.checks, self.ran, self.foreign = [], [], []
         self._depth += 1
         try:
             yield
         finally:
             self._depth -= 1
-            self.state, self.conditions, self.checks = outside
+            self.state, self.conditions, self.checks, self.ran, self.foreign = outside
 
     def _generic(self, head: str, closure: Closure, call: Callable[[Closure, Sequence[Value]], Value]) -> Term:
         """Return the term of a function: result, effects and checks of a call with parameters that stand for any."""
@@ -94,7 +106,7 @@ class Values(ABC):
                 raise Open("a function that may overwrite memory, of which only a term is known")
             checks = {
                 self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
-                for (_, *some), check in self.checks
+                for (_, *some), check in [*self.checks, *self.foreign]
             }
             return self.terms.make(head, len(params), (self.term(result), self.state.effect, *sorted(checks)))
 

@@ -109,6 +109,15 @@ class Terms:
         """Return what a branch gives; the same on both ways is no branch."""
         return one if one == other else self.make("if", None, (condition, one, other))
 
+    def below(self, *terms: Term) -> set[Term]:
+        """Return terms with all that they are made of."""
+        found, waiting = set[Term](), list(terms)
+        while waiting:
+            if (term := waiting.pop()) not in found:
+                found.add(term)
+                waiting += self[term].children
+        return found
+
     def parting(self, left: Term, right: Term) -> tuple[tuple[str, ...], Term, Term]:
         """Find the first place where two different terms part: the way to it, and the two terms there.
 

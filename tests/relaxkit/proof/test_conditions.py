@@ -92,7 +92,7 @@ def test_types_that_admit_less_are_checks(what: str) -> None:
         )
         return script(callee, main)
 
-    assert str(prove(module(wide), module(narrow))) == "open in main: a check that may fail"
+    assert str(prove(module(wide), module(narrow))) == "open in main: a check or a call that may fail"
     assert prove(module(narrow), module(wide)).result is Result.PROVED
     assert prove(module(narrow), module(narrow)).result is Result.PROVED
 

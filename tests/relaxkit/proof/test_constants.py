@@ -31,6 +31,11 @@ CALLS = {
     "whole numbers": (op.add(relax.const([1, 2], "int64"), relax.const(3, "int64")), np.array([4, 5]), True),
     "a shape": (op.shape_to_tensor(relax.ShapeExpr([2, 3])), np.array([2, 3]), True),
     "filled": (op.full((2, 2), relax.const(1.5, "float32"), "float32"), np.full((2, 2), 1.5, "float32"), True),
+    "added up": (  # exact, if no step of it is rounded: whole numbers up to 2048 are of float16
+        op.sum(relax.const([2047.0, 2.0, 1.0, -2.0], "float32"), [0]),
+        np.asarray(2048, "float32"),
+        False,
+    ),
     "rounded": (op.exp(relax.const(VALUES, "float32")), np.exp(VALUES.astype("float32")), False),
     "a chain": (
         op.sum(op.square(relax.const(VALUES, "float64")), [0, 1]),

@@ -140,7 +140,7 @@ def test_a_parameter_that_admits_fewer_shapes_is_not_proved() -> None:
     assert prove(Square, Wide).result is Result.PROVED
     assert prove(Static, Wide).result is Result.PROVED
     for narrow in (Square, Static):
-        assert str(prove(Wide, narrow)) == "open in main: a check that may fail"
+        assert str(prove(Wide, narrow)) == "open in main: a check or a call that may fail"
 
 
 def test_a_parameter_of_another_type_is_not_proved_although_nothing_reads_it() -> None:
@@ -153,7 +153,7 @@ def test_a_parameter_of_another_type_is_not_proved_although_nothing_reads_it() -
 
     before = module(relax.TensorType((2, 2), "float32"))
     for other in (relax.TensorType((2, 2), "float16"), relax.TensorType((2,), "float32")):
-        assert str(prove(before, module(other))) == "open in main: a check that may fail"
+        assert str(prove(before, module(other))) == "open in main: a check or a call that may fail"
     assert prove(before, module(relax.TensorType(ndim=2, dtype="float32"))).result is Result.PROVED
 
 
@@ -194,7 +194,7 @@ def test_a_callee_that_admits_fewer_shapes_is_not_proved() -> None:
 
     dim = tvm.tirx.Var("n", "int64")
     assert prove(module(dim), module(4)).result is Result.PROVED
-    assert str(prove(module(dim), module(5))) == "open in main: a check that may fail"
+    assert str(prove(module(dim), module(5))) == "open in main: a check or a call that may fail"
 
 
 def retyped(narrow: str) -> str:
