@@ -12,7 +12,7 @@ import tempfile
 import traceback
 
 from fuzzer.cli.options import GROUPS, PROGRAM, entry_points, parser_of
-from fuzzer.core.installed import require_working_pair, versions
+from fuzzer.core.installed import require_plain_directory, require_working_pair, versions
 from fuzzer.core.text import first_line, printable, shorten
 from fuzzer.core.verb import INTERNAL, INTERRUPTED, OK, USAGE, UsageError, Verb
 from fuzzer.worker import session_files
@@ -90,6 +90,7 @@ def _dispatch(argv: list[str]) -> int:
         raise UsageError(f"unknown command '{argv[0]}'{near_matches(argv[0], names)} (commands: {', '.join(names)})")
     verb: Verb = entries[argv[0]].load()
     parsed = parser_of(verb).parse_args(argv[1:])
+    require_plain_directory()
     if verb.needs_tvm:
         require_working_pair()
     return verb.run(parsed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.metadata
 import mmap
+import os
 import platform
 import re
 import shutil
@@ -18,6 +19,12 @@ TVM = "apache-tvm"
 FFI = "apache-tvm-ffi"
 UNKNOWN = "unknown"
 """Version of a build from source that says none."""
+
+
+VDSO = "linux-vdso.so.1"
+"""The kernel's library, which has no file: TVM's backtraces look for one of this name in the working directory."""
+TRACED = "python/tvm_ffi/cython/function.pxi"
+"""Source that tracebacks of Python name relative to the working directory; a checkout of the ffi has it."""
 
 
 class EnvironmentFault(UsageError):
@@ -35,6 +42,18 @@ class Versions:
 def installed() -> Versions:
     """Versions of the installed packages; raises ``EnvironmentFault`` when one is missing."""
     return Versions(version_of(TVM), version_of(FFI))
+
+
+def require_plain_directory() -> None:
+    """Refuse a working directory with files that TVM and Python open by name; raises ``EnvironmentFault``.
+
+    It may be somebody's campaign: a pipe of such a name makes the process wait forever, a damaged library kills it.
+    """
+    for name, harmless in ((VDSO, False), (TRACED, Path(TRACED).is_file())):
+        if os.path.lexists(name) and not harmless:
+            raise EnvironmentFault(
+                f"the working directory contains '{name}', which TVM or Python would open: run this elsewhere"
+            )
 
 
 def require_working_pair() -> Versions:

@@ -48,7 +48,9 @@ MOST_ROWS = 500_000
 MOST_TALLIES = 100_000
 """Rows of verdicts, which are read with their reasons; all passes and oracles need some 10,000."""
 MOST_TEXT = 512 << 20
-"""Bytes of all texts of one table; a finding takes some 100 kB, and many are held at once."""
+"""Bytes of all texts of one table, as Python holds them; a finding takes some 50 kB, and many are held at once."""
+_WIDEST = 4
+"""Bytes that Python takes for each character of a text as soon as one of them is wide."""
 MOST_PASSES = 2_000
 """Passes of one campaign."""
 MOST_FINDINGS = 5_000
@@ -60,6 +62,9 @@ _PATIENCE = 10
 _STEPS = 10_000
 """Instructions of SQLite's machine between two looks at the clock."""
 _ROWS_AT_ONCE = 500
+# As bytes: of a text, `length` counts the characters that stand before the first NUL.
+_BYTES = "ifnull(length(CAST({name} AS BLOB)), 0)"
+_MEMORY = f"{_BYTES} * CASE WHEN {_BYTES} > length({{name}}) THEN {_WIDEST} ELSE 1 END"
 
 Whole = Annotated[int, Meta(ge=0, le=1 << 48)]
 _Number = Annotated[int, Meta(ge=0, le=(1 << 62) - 1)]
@@ -268,8 +273,7 @@ class _Inspection:
             raise self._error(f"{kind} '{name}' is missing")
 
     def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
-        # As bytes: of a text, `length` counts what stands before the first NUL.
-        lengths = " + ".join(f"ifnull(length(CAST({name} AS BLOB)), 0)" for name in columns)
+        lengths = " + ".join(_MEMORY.format(name=name) for name in columns)
         if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
             raise self._error(f"table '{table}' contains {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
         most = MOST_TALLIES if table == "tallies" else MOST_ROWS

@@ -199,6 +199,21 @@ def test_a_wrong_pair_is_refused_with_the_command_that_mends_it(
         assert environment.require_working_pair().ffi == good
 
 
+def test_files_that_tvm_opens_by_name_are_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("python/tvm_ffi/cython").mkdir(parents=True)
+    Path(environment.TRACED).write_text("")
+    assert main(["ops", "--excluded"]) == 0  # a checkout of the ffi
+    Path(environment.TRACED).unlink()
+    os.mkfifo(environment.TRACED)
+    assert f"the working directory contains '{environment.TRACED}'" in complaint(capsys, "ops", "--excluded")
+    Path(environment.TRACED).unlink()
+    Path(environment.VDSO).write_bytes(b"\x7fELF")
+    assert f"the working directory contains '{environment.VDSO}'" in complaint(capsys, "ops", "--excluded")
+
+
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     overview = capsys.readouterr().out

@@ -215,6 +215,15 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
         Store.open(campaign)
 
 
+def test_texts_count_as_much_as_they_take_in_memory(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "MOST_TEXT", 40_000)
+    change(campaign, "UPDATE findings SET note = replace(hex(zeroblob(8000)), '0', 'a')")
+    Store.open(campaign).close()
+    change(campaign, "UPDATE findings SET note = note || char(128165)")  # one wide character widens all others
+    with pytest.raises(StoreError, match=r"table 'findings' contains 0 MiB of text"):
+        Store.open(campaign)
+
+
 def _link(path: Path) -> None:
     path.symlink_to("/etc/hostname")
 
