@@ -206,6 +206,7 @@ def test_files_that_tvm_opens_by_name_are_refused(
     Path("python/tvm_ffi/cython").mkdir(parents=True)
     Path(environment.TRACED).write_text("")
     assert main(["ops", "--excluded"]) == 0  # a checkout of the ffi
+    capsys.readouterr()
     Path(environment.TRACED).unlink()
     os.mkfifo(environment.TRACED)
     assert f"the working directory contains '{environment.TRACED}'" in complaint(capsys, "ops", "--excluded")
