@@ -3,6 +3,7 @@
     PYTHONPATH=benchmarks MUTATIONS_MAP=FILE python -m pytest -p mutations_map ...
 
 A line of the file is a test: its id, the seconds it took, the processor's seconds, and what ran, as ``file:function``.
+The processor's seconds include those of all descendants, also of those that go on running.
 Programs and workers that a test starts are followed, too: Python imports ``sitecustomize`` when it starts, and the
 plugin puts one on the path that loads this module.  What a process that outlives its test runs later counts for the
 test that is running then.
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
@@ -48,6 +50,27 @@ def _note(frame: FrameType, event: str, argument: Any) -> None:
             os.write(_trail, f"{code.co_filename[len(ROOT) :]}:{function_of(code)}\n".encode())
 
 
+def processor_seconds() -> float:
+    """Add up what this process and its descendants have used, living or waited for."""
+    parents, used = {}, {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdecimal():
+            try:
+                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has ended
+                continue
+            parents[int(entry.name)], used[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    children = defaultdict(list)
+    for child, parent in parents.items():
+        children[parent].append(child)
+    met, waiting = 0, [os.getpid()]
+    while waiting:
+        process = waiting.pop()
+        met += used[process]
+        waiting += children[process]
+    return met / os.sysconf("SC_CLK_TCK")
+
+
 def follow() -> None:
     """Append what this process runs, and what its forks run, to the trail."""
     global _trail
@@ -77,12 +100,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     _seen.clear()
     threading.settrace(_note)
     sys.settrace(_note)  # another test may have set another
-    begun, times = time.monotonic(), os.times()
+    begun, used = time.monotonic(), processor_seconds()
     try:
         return (yield)
     finally:
-        took, used = time.monotonic() - begun, os.times()
-        processor = sum(used[:4]) - sum(times[:4])
+        took, processor = time.monotonic() - begun, processor_seconds() - used
         ran = sorted({line for line in trail.read_text().splitlines() if line.count(":") == 1})
         line = {"test": item.nodeid, "seconds": round(took, 2), "processor": round(processor, 2), "ran": ran}
         with open(os.environ[MAP], "a", encoding="utf-8") as file:

@@ -31,7 +31,7 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 # At the end of the path: a directory of tests named after a room must not hide the room.
 sys.path.append(str(Path(__file__).resolve().parent))
 
-from warm_scripts import WarmScripts
+from warm_scripts import WarmScripts, run_test_copy
 
 # Hundreds of processes load the same code: the first one of them compiles it, whatever the environment says.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -66,11 +66,12 @@ inspect.stack = quick_stack
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm_scripts() -> Iterator[None]:
-    """Scripts that are checked run in forks of a process that has loaded TVM."""
-    from fuzzer.repro import run
+    """Scripts that are checked run in forks of a process that has loaded TVM: of one, wherever they are put."""
+    from fuzzer.repro import pristine, run
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "subprocess", WarmScripts())
+        patch.setattr(pristine, "run_copy", run_test_copy)
         yield
 
 

@@ -15,8 +15,23 @@ from typing import Any
 
 from fuzzer.repro.pristine import run_copy
 
-_VOLATILE = {"PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE", "TVM_NUM_THREADS", "OMP_NUM_THREADS"}
+# A campaign that a test runs in this process sets TMPDIR for good (`session_files.claim`).
+_VOLATILE = {"PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "TVM_NUM_THREADS", "OMP_NUM_THREADS"}
 _AT_START = {name: value for name, value in os.environ.items() if name not in _VOLATILE}
+
+
+_WITH_ARGUMENTS = """
+import runpy
+import sys
+
+sys.argv = {argv!r}
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def run_test_copy(path: Path, folder: Path, seconds: float, purpose: str) -> tuple[int | None, str, str]:
+    """As `run_copy`, in copies of one process for all campaigns."""
+    return run_copy(path, folder, seconds, "tests")
 
 
 class WarmScripts:
@@ -28,9 +43,12 @@ class WarmScripts:
         """As `subprocess.run`, for a script and the interpreter of this process."""
         lasting = {name: value for name, value in env.items() if name not in _VOLATILE}
         path = Path(command[1])
-        if command[0] != sys.executable or command[2:] or path.suffix != ".py" or lasting != _AT_START:
+        if command[0] != sys.executable or path.suffix != ".py" or lasting != _AT_START:
             return subprocess.run(command, timeout=timeout, env=env, cwd=cwd, **others)
         with tempfile.TemporaryDirectory() as folder:
+            if command[2:]:
+                path = path.with_name(f"with_arguments_{path.name}")
+                path.write_text(_WITH_ARGUMENTS.format(argv=command[1:]), encoding="utf-8")
             code, said, complained = run_copy(path, Path(folder), timeout, "tests")
         if code is None:
             raise subprocess.TimeoutExpired(command, timeout, said, complained)

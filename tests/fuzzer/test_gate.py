@@ -79,32 +79,32 @@ def rates(result: GateResult) -> list[tuple[float | None, int | float | None]]:
 
 
 @pytest.mark.parametrize(
-    ("result", "expected"),
+    ("given", "expected"),
     [
-        (judged(policy(1.0, 10), tallies(10, 0), []), GateExit.PASSED),
-        (judged(policy(None, 10), tallies(10, 0), []), GateExit.PASSED),
-        (judged(policy(None, 10), tallies(9, 1), [finding(2)]), GateExit.FAILED),
-        (judged(policy(0.95, 10), tallies(90, 10), []), GateExit.FAILED),
+        ((policy(1.0, 10), tallies(10, 0), []), GateExit.PASSED),
+        ((policy(None, 10), tallies(10, 0), []), GateExit.PASSED),
+        ((policy(None, 10), tallies(9, 1), [finding(2)]), GateExit.FAILED),
+        ((policy(0.95, 10), tallies(90, 10), []), GateExit.FAILED),
         # 90 of 100 is a rate of 0.9, and shows one of 0.82: Wilson's interval is 0.826 to 0.945.
-        (judged(noting(0.82), tallies(90, 10), [finding(2, 10)]), GateExit.PASSED),
-        (judged(noting(0.83), tallies(90, 10), [finding(2, 10)]), GateExit.NO_EVIDENCE),
-        (judged(noting(0.9), tallies(90, 10), [finding(2, 10)]), GateExit.NO_EVIDENCE),
+        ((noting(0.82), tallies(90, 10), [finding(2, 10)]), GateExit.PASSED),
+        ((noting(0.83), tallies(90, 10), [finding(2, 10)]), GateExit.NO_EVIDENCE),
+        ((noting(0.9), tallies(90, 10), [finding(2, 10)]), GateExit.NO_EVIDENCE),
         # failures that no finding accounts for were taken out of it
-        (judged(policy(None, 10), tallies(90, 10), []), GateExit.FAILED),
-        (judged(noting(0.82), tallies(90, 10), [finding(2, 9)]), GateExit.FAILED),
-        (judged(noting(0.82), tallies(90, 10), [finding(2, 10, oracle="numeric")]), GateExit.FAILED),
-        (judged(policy(0.9, 101), tallies(100, 0), []), GateExit.NO_EVIDENCE),
-        (judged(policy(0.9, 1, oracle="numeric"), tallies(100, 0), []), GateExit.NO_EVIDENCE),
-        (judged(Policy((), KnownFindings()), [], []), GateExit.NO_EVIDENCE),
-        (judged(Policy((), KnownFindings()), tallies(0, 0), []), GateExit.NO_EVIDENCE),
-        (judged(Policy((), KnownFindings()), tallies(1, 0), []), GateExit.PASSED),
+        ((policy(None, 10), tallies(90, 10), []), GateExit.FAILED),
+        ((noting(0.82), tallies(90, 10), [finding(2, 9)]), GateExit.FAILED),
+        ((noting(0.82), tallies(90, 10), [finding(2, 10, oracle="numeric")]), GateExit.FAILED),
+        ((policy(0.9, 101), tallies(100, 0), []), GateExit.NO_EVIDENCE),
+        ((policy(0.9, 1, oracle="numeric"), tallies(100, 0), []), GateExit.NO_EVIDENCE),
+        ((Policy((), KnownFindings()), [], []), GateExit.NO_EVIDENCE),
+        ((Policy((), KnownFindings()), tallies(0, 0), []), GateExit.NO_EVIDENCE),
+        ((Policy((), KnownFindings()), tallies(1, 0), []), GateExit.PASSED),
         # a failure outranks missing evidence, be it a rate or a finding
-        (judged(policy(0.9, 1000), tallies(1, 9), []), GateExit.FAILED),
-        (judged(policy(0.9, 1000), tallies(100, 0), [finding(2)]), GateExit.FAILED),
+        ((policy(0.9, 1000), tallies(1, 9), []), GateExit.FAILED),
+        ((policy(0.9, 1000), tallies(100, 0), [finding(2)]), GateExit.FAILED),
     ],
 )
-def test_exit_codes(result: GateResult, expected: GateExit) -> None:
-    assert result.exit is expected
+def test_exit_codes(given: tuple[Policy, list[Tally], list[FindingRecord]], expected: GateExit) -> None:
+    assert judged(*given).exit is expected
 
 
 def test_codes_are_the_documented_ones() -> None:

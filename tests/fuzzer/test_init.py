@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from fuzzer.campaign.setup import merged
 from fuzzer.cli.main import main
 from fuzzer.cli.options import parser_of
+from fuzzer.cli.verbs import init as init_verb
 from fuzzer.cli.verbs.baseline import VERB as BASELINE
 from fuzzer.cli.verbs.gate import VERB as GATE
 from fuzzer.cli.verbs.init import VERB, _aimed
@@ -49,6 +50,15 @@ class Clip:
     def transform_function(self, function, module, context):
         return _Twice(module).visit_expr(function)
 """
+
+
+@pytest.fixture(autouse=True)
+def _untried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not try the pass on modules in each test: two tests below are about that."""
+    if request.function not in (
+        test_a_pass_that_raises_is_told_at_once, test_in_an_empty_repository_pytest_needs_nothing_else
+    ):  # fmt: skip
+        monkeypatch.setattr(init_verb, "try_modules", lambda ref, operators: "")
 
 
 def init(folder: Path, *arguments: str) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,7 @@ ENDS = {
 }
 
 
+SHOWN: dict[str, Any] = {"capture_output": True, "errors": "replace"}
 _idle: list[pristine.PristinePython] = []
 """Of these tests: what others do neither ends it nor adds to it."""
 
@@ -51,6 +54,16 @@ def without_place(errors: str) -> list[str]:
 def test_it_has_loaded_numpy_and_tvm_and_nothing_of_this_program() -> None:
     text = "import sys\nprint(*sorted({'numpy', 'tvm', 'fuzzer', 'oracles', 'relaxkit'} & {*sys.modules}))"
     assert check_pristine(text).output == "numpy tvm\n"
+
+
+@pytest.mark.parametrize(("name", "warm"), [("TMPDIR", True), ("RELAXFUZZ_PLUGINS", False)])
+def test_the_scripts_of_tests_are_copies_whatever_directory_a_campaign_has_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, warm: bool
+) -> None:
+    monkeypatch.setenv(name, str(tmp_path))
+    (path := tmp_path / "script.py").write_text("import sys\nprint('tvm' in sys.modules, *sys.argv[1:])")
+    said = run.subprocess.run([sys.executable, str(path), "one"], timeout=60, env=os.environ, cwd=tmp_path, **SHOWN)
+    assert said.stdout == f"{warm} one\n"
 
 
 def test_nothing_is_left_of_one_script_for_the_next() -> None:

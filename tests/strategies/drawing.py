@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 import pytest
@@ -32,25 +31,46 @@ def drawn(strategy: st.SearchStrategy[T], count: int, seed: int = 1) -> Iterator
         yield value
 
 
+def missing(wanted: Iterable[T], found: Iterable[Iterable[T]]) -> set[T]:
+    """Return what is wanted and never found; nothing more is drawn when all is found."""
+    lacking = set(wanted)
+    for each in found:
+        lacking.difference_update(each)
+        if not lacking:
+            break
+    return lacking
+
+
+def parts_of(module: Any, parts: Iterable[str]) -> set[str]:
+    """Return the parts that are in the text of a module."""
+    text = module.script()
+    return {part for part in parts if part in text}
+
+
 def in_tiers(few: int, many: int) -> pytest.MarkDecorator:
     """Parametrize a test by ``count``: few in the default run, many in the slow one."""
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
 PLAIN = 400
-"""Modules that all tests of a process share which ask for nothing in particular."""
+"""Modules that all tests of a process share which ask for nothing in particular; they are best in one file."""
 
 
-@functools.cache
-def plain_draws() -> tuple[Any, ...]:
-    """Modules as they come, drawn once; ``None`` is one that was discarded.  Nobody changes them."""
-    source, strategy = random.Random(77), ir_modules()
-    return tuple(draw_from_bytes(strategy, source.randbytes(BUFFER)) for _ in range(PLAIN))
+_plain: list[Any] = []
+_source = random.Random(77)
+
+
+def plain_draws(count: int = PLAIN) -> list[Any]:
+    """Modules as they come, each drawn once; ``None`` is one that was discarded.  Nobody changes them."""
+    strategy = ir_modules()
+    while len(_plain) < count:
+        _plain.append(draw_from_bytes(strategy, _source.randbytes(BUFFER)))
+    return _plain[:count]
 
 
 def plain_modules(count: int = PLAIN) -> list[Any]:
-    """The first of the modules that all share."""
-    return [module for module in plain_draws() if module is not None][:count]
+    """The first of the modules that all share, without those that were discarded."""
+    return [module for module in plain_draws(count) if module is not None]
 
 
 EXECUTABLE = frozenset(Feature) - {Feature.VAGUE_OPERANDS}  # what takes these does not build

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import tvm
-from drawing import drawn, plain_modules
+from drawing import PLAIN, drawn, plain_draws, plain_modules
 from tvm import relax
 
 from strategies import Feature, features_of, ir_modules
@@ -15,7 +15,7 @@ def relax_functions(module):
 
 @pytest.fixture(scope="module")
 def modules():
-    return plain_modules(400)
+    return plain_modules()
 
 
 def test_every_module_is_well_formed(modules):
@@ -66,6 +66,10 @@ def test_parameters_have_unique_names(modules):
             assert len(set(names)) == len(names)
 
 
+def test_hardly_a_draw_is_discarded():
+    assert plain_draws().count(None) <= PLAIN * 0.02
+
+
 def test_modules_differ(modules):
     assert len({tvm.ir.save_json(module) for module in modules}) > 390
 
@@ -106,11 +110,22 @@ def test_no_if_inside_a_dataflow_block(modules):
                     assert not any(isinstance(binding.value, relax.If) for binding in block.bindings)
 
 
-def test_every_feature_occurs_by_itself():
+def test_every_feature_occurs_by_itself(modules):
     found = set()
-    for module in plain_modules():
+    for module in modules:
         found |= features_of(module)
     assert found == set(Feature) - ON_DEMAND
+
+
+def test_each_feature_occurs_often_enough(modules):
+    wanted = (
+        Feature.NESTED_IF, Feature.SEVERAL_BLOCKS, Feature.CAST_SYMBOLS, Feature.SHAPE_SYMBOLS, Feature.DATA_DEPENDENT,
+        Feature.UNUSED_PARAMETERS, Feature.UNUSED_OUTPUTS, Feature.SEVERAL_VDEVICES,
+    )  # fmt: skip
+    found = [features_of(module) for module in modules]
+    counts = {feature: sum(feature in each for each in found) for feature in wanted}
+    assert min(counts.values()) >= 0.03 * len(modules), counts
+    assert sum(Feature.IF in each for each in found) >= 0.1 * len(modules)
 
 
 def test_one_function_and_few_bindings_are_kept_to():
