@@ -18,7 +18,7 @@ from typing import Any
 
 import tvm
 from tvm import relax
-from tvm.relax.dpl import rewrite_call, wildcard
+from tvm.relax.dpl import is_op, rewrite_call, wildcard
 
 from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame, Culprit
@@ -42,9 +42,9 @@ from oracles.structural.postcondition import arguments
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
-from relaxkit.ir.operator_facts import HOOKS, LAYOUTS, NAMED_HOOKS
+from relaxkit.ir.operator_facts import GRADIENTS, HOOKS, LAYOUTS, NAMED_HOOKS
 from relaxkit.ir.types import dims_of, flat
-from relaxkit.ir.walk import expressions_in, is_constant, nodes, operator_has, operator_of, places
+from relaxkit.ir.walk import expressions, expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
@@ -104,6 +104,9 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         found = _generator(subject) or Blame(
             f"{Culprit.LOWERING} of {evidence.details.operator}", "a call of it by itself gives another result"
         )
+    elif evidence.kind == WRONG_GRADIENT and evidence.details.operator.startswith("relax."):
+        reason = "the gradient of a call of it by itself is wrong"
+        found = Blame(f"{evidence.details.operator} (its {GRADIENTS})", reason)
     elif index is None:
         pass
     elif evidence.kind == "mutated" or evidence.details.circumstance == Circumstance.IMMUTABLE.value:
@@ -195,7 +198,7 @@ def first_at_fault(module: Any, steps: list[_Step]) -> tuple[Blame | None, Any]:
 
 def of_operators(module: Any, evidence: Evidence) -> Blame | None:
     """Blame the lowering of an operator: a call of it alone, of operands whose types say all, fails in the same way."""
-    for call in filter(operator_of, expressions_in(module)):
+    for call in _calls(module):
         with contextlib.suppress(Exception):  # no call of it can be made alone
             if (alone := _alone(call)) is not None and _shows(alone, evidence):
                 reason = "a single call of it, with operands of known types, fails in the same way without the pass"
@@ -233,14 +236,9 @@ def _shows(module: Any, evidence: Evidence) -> bool:
 
 def _alone(call: relax.Call) -> Any:
     """Return a module of one call, of parameters of the same types; ``None`` where these leave something open."""
-    params: dict[Any, relax.Var] = {}
-
-    def operand(expr: Any) -> Any:
-        if isinstance(expr, relax.Tuple):
-            return relax.Tuple([operand(each) for each in expr.fields])
-        return params.setdefault(expr, relax.Var(f"x{len(params)}", expr.ty)) if isinstance(expr, relax.Var) else expr
-
-    new = relax.Call(call.op, [operand(each) for each in call.args], call.attrs, call.ty_args)
+    variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
+    params = {each: relax.Var(f"x{at}", each.ty) for at, each in enumerate(dict.fromkeys(variables))}
+    new = relax.Call(call.op, [_with(params, each) for each in call.args], call.attrs, call.ty_args)
     given = [leaf for each in call.args for leaf in flat(each.ty)]
     tensors = [leaf for leaf in (*given, *flat(call.ty)) if isinstance(leaf, relax.TensorType)]
     vague = any(leaf.shape is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
@@ -308,13 +306,34 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
 # Inside of the judged pass.
 
 
-_PARTS = {
-    "relax.dpl.rewrite_call": relax.transform.function_pass(
-        lambda function, *_: rewrite_call(wildcard(), lambda call, _: call, function), opt_level=0
+def _rewriters(module: Any) -> Iterator[Any]:
+    """Yield passes that rewrite all expressions, or all calls of an operator, as themselves by their pattern."""
+
+    def rewriter(pattern: Any, same: Callable[[Any, Any], Any]) -> Any:
+        return relax.transform.function_pass(lambda function, *_: rewrite_call(pattern, same, function), opt_level=0)
+
+    yield rewriter(wildcard(), lambda call, _: call)
+    for operator, count in dict.fromkeys((operator_of(each), len(each.args)) for each in _calls(module)):
+        parts = [wildcard() for _ in range(count)]
+        yield rewriter(is_op(operator)(*parts), functools.partial(_made_of, parts))
+
+
+def _made_of(parts: list[Any], call: Any, found: Any) -> Any:
+    """Make a call once more, of what the parts of its pattern have matched."""
+    return relax.Call(call.op, [found[part] for part in parts], call.attrs, call.ty_args)
+
+
+def _calls(module: Any) -> list[Any]:
+    return [*filter(operator_of, expressions_in(module))]
+
+
+_PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "relax.dpl.rewrite_call": _rewriters,
+    "s_tir.renew_defs": lambda _: iter(
+        [tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0)]
     ),
-    "s_tir.renew_defs": tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0),
 }
-"""Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else."""
+"""Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
 
 
 def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -> Blame | None:
@@ -323,9 +342,10 @@ def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -
     own = elementary in ("", step.ref.name)  # asked first: to see what runs inside is to run the pass once more
     if not own and elementary not in (*step.contract.inside, *names_inside(subject.built(index), given)):
         return None
-    parts = {name: apply(_PARTS[name], given).module for name in _PARTS.keys() & step.contract.inside}
-    shown = [name for name, made in parts.items() if made is not None and _shows(made, evidence)]
-    name = next(iter(shown), "") if own else elementary
+    named = [(name, each) for name in _PARTS.keys() & step.contract.inside for each in _PARTS[name](given)]
+    made = ((name, apply(each, given).module) for name, each in named)
+    shown = (name for name, module in made if module is not None and _shows(module, evidence))
+    name = next(shown, "") if own else elementary
     return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it") if name else None
 
 
@@ -400,6 +420,12 @@ def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None
             part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
             return Blame(part, "rebuilding the module with the block builder alone raises the same error")
     return None
+
+
+def _with(params: dict[Any, Any], expr: Any) -> Any:
+    if isinstance(expr, relax.Tuple):
+        return relax.Tuple([_with(params, each) for each in expr.fields])
+    return params.get(expr, expr) if isinstance(expr, relax.Var) else expr
 
 
 def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[tuple[Evidence, str]]:

@@ -18,7 +18,8 @@ def _relax(names: str) -> frozenset[str]:
 LAYOUTS = "FRelaxInferLayout"
 HOOKS: dict[str, tuple[Any, ...]] = {LAYOUTS: ({}, {}), "FInferMixedPrecision": ("float16",)}
 """Attributes of operators that are functions which passes call, with what they take beside the call."""
-NAMED_HOOKS = {"relax/op/_op_gradient.py": ("FPrimalGradient", "_grad")}
+GRADIENTS = "FPrimalGradient"
+NAMED_HOOKS = {"relax/op/_op_gradient.py": (GRADIENTS, "_grad")}
 """Files of TVM in which such functions are named after their operators: of which attribute, and what ends the name."""
 
 DECIDES = _relax(

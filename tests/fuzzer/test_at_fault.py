@@ -97,6 +97,44 @@ def test_a_pass_inside_is_blamed_for_what_it_does_by_itself(
     assert judged in found.reason
 
 
+@I.ir_module
+class Cast:
+    @R.function
+    def main(x: R.Tensor("float32", ndim=1), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        lv = R.match_cast(x, R.Tensor((1,), "float32"))
+        lv1 = R.add(x1, x1)
+        return R.matmul(lv, lv1, out_dtype=None)
+
+
+@I.ir_module
+class Joined:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), x1: R.Tensor((), "bool")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()  # noqa: F841  # the parser reads it
+        if x1:
+            lv = R.abs(x)
+            lv1 = lv
+        else:
+            lv1 = x
+        return R.negative(lv1)
+
+
+@pytest.mark.parametrize(
+    ("module", "expression", "oracle"),
+    [
+        (Cast, "relax.transform.ExpandMatmulOfSum()", OracleName.WELL_FORMED),
+        (Joined, "relax.backend.adreno.transform.FoldVDeviceScopeChange()", OracleName.NUMERIC),
+    ],
+)
+def test_the_rewriter_of_patterns_is_blamed_for_what_it_does_when_it_gives_calls_back(
+    worker: IsolatedWorker, module: Any, expression: str, oracle: OracleName
+) -> None:
+    judged = PassRef(expression.split(".")[-1].removesuffix("()"), expression)
+    found = weighed(worker, Case(str(tvm.ir.save_json(module)), (judged,), 0), oracle)
+    assert found.blame == "relax.dpl.rewrite_call"
+    assert judged.name in found.reason
+
+
 def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: IsolatedWorker, tmp_path: Path) -> None:
     case = case_of(of_weights(), "LiftTransformParams")
     found = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]

@@ -62,6 +62,8 @@ def test_the_conversion_of_float8_is_blamed_for_a_bare_cast_alone(worker: Isolat
         ("legalize-instance-norm-center", "lowering of relax.nn.instance_norm"),
         ("gradient-where-broadcast", "relax.where (its FPrimalGradient)"),
         ("gradient-concat-symbolic", "relax.concat (its FPrimalGradient)"),
+        ("gradient-cumsum-exclusive", "relax.cumsum (its FPrimalGradient)"),
+        ("convert-layout-stack-axis", "relax.stack (its FRelaxInferLayout)"),
         ("gradient-call", "Gradient"),
     ],
 )

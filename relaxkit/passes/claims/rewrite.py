@@ -7,6 +7,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterable
+from string import ascii_uppercase
 from typing import Any
 
 from tvm import relax
@@ -194,7 +195,9 @@ def inferred_otherwise(call: Any) -> str:
 
 
 def laid_out_otherwise(call: Any) -> str:
-    """Name the function by which an operator infers its layouts, where it has one for a tuple, or several for a tensor.
+    """Name the function by which an operator infers its layouts, where its result cannot have what that gives.
+
+    That is one layout for a tuple, several for a tensor, or one of other axes than the tensor has: A, B, and so on.
 
     src/relax/transform/convert_layout.cc calls it, and nests the layouts as the type is nested.
     """
@@ -202,7 +205,11 @@ def laid_out_otherwise(call: Any) -> str:
     if not operator_of(call) or not operator_has(operator_of(call), attribute):
         return ""
     (layout,) = call.op.get_attr(attribute)(call, *HOOKS[attribute]).output_layouts
-    return attribute if hasattr(layout, "layout") == isinstance(call.ty, relax.TupleType) else ""
+    if hasattr(layout, "layout") == isinstance(call.ty, relax.TupleType):
+        return attribute
+    axes = {axis for axis in getattr(getattr(layout, "layout", None), "name", "") if axis.isupper()}
+    fits = not axes or (axes == {*ascii_uppercase[: len(axes)]} and call.ty.ndim in (-1, len(axes)))
+    return "" if fits else attribute
 
 
 @nothing_left(

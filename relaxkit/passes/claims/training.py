@@ -9,6 +9,7 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
+from relaxkit.ir.operator_facts import GRADIENTS
 from relaxkit.ir.types import has_distributed_tensors, static_dims
 from relaxkit.ir.walk import operator_calls, operator_has, operator_of, places
 from relaxkit.passes.claims.common import untouched
@@ -22,8 +23,7 @@ def derived_otherwise(call: Any) -> str:
 
     src/relax/transform/gradient.cc calls it, and takes a gradient for each operand.
     """
-    attribute = "FPrimalGradient"
-    derive = call.op.get_attr(attribute) if operator_of(call) and operator_has(operator_of(call), attribute) else None
+    derive = call.op.get_attr(GRADIENTS) if operator_of(call) and operator_has(operator_of(call), GRADIENTS) else None
     if derive is None:
         return ""
     builder, result = relax.BlockBuilder(), relax.Var("result", call.ty)
@@ -32,7 +32,7 @@ def derived_otherwise(call: Any) -> str:
     builder._end_block()
     shapes = [(static_dims(each.ty), static_dims(operand.ty)) for each, operand in zip(given, call.args, strict=False)]
     other = len(given) != len(call.args) or any(None not in pair and pair[0] != pair[1] for pair in shapes)
-    return attribute if other else ""
+    return GRADIENTS if other else ""
 
 
 @claimed(

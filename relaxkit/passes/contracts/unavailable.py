@@ -27,7 +27,7 @@ from relaxkit.passes.contract import (
     stated,
 )
 from relaxkit.passes.contracts.lowering import CALLS
-from relaxkit.passes.contracts.shared import none_left
+from relaxkit.passes.contracts.shared import REWRITER, none_left
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
 _SOURCE = "tvm/relax/distributed/transform/transform.py"
@@ -62,6 +62,7 @@ def _distributed(name: str, prepare: tuple[str, ...], done: Postcondition, *refu
 ROWS: tuple[Contract, ...] = (
     Contract(
         "FoldVDeviceScopeChange",
+        inside=REWRITER,
         where="relax.backend.adreno.transform",
         preconditions=(nothing_killed, no_calls_in_place),  # a variable stands for the field of a tuple that it is
         any_stage=True,
