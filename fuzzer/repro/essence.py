@@ -63,6 +63,11 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r'R\.Tensor\(dtype="(\w+)", ndim=(\d+)\)', r"\1 of rank \2"),
         (rf"{_CHECK}(?=[^\s:])", ""),  # what is said of it says more
         (rf"{_CHECK}\Z", r"the check `\1\2` fails"),
+        (
+            r"the check `analyzer->CanProve\(floormod\(\w+->(\w+), (\w+)\) == 0\)` fails",
+            r"an \1 is no multiple of the \2",
+        ),
+        (r"the check `reg < \S+ \(18014398509481984 vs\. \d+\)` fails", "the void register is set"),
         (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*", ""),
         (r"^\s*Error: | when calling:.*|(?:(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n).*", ""),  # the first sentence
         (r"In (relax[\w.]+), the first input shape.*? is (\w+) and the second.*? is (\w+).*", r"\1 of dims \2 and \3"),

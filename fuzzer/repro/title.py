@@ -14,19 +14,22 @@ from functools import cached_property
 from typing import Any
 
 import tvm
+from tvm import relax
 
 from fuzzer.core.case import Case, load_module
 from fuzzer.core.text import cut
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import seen_line
+from fuzzer.repro.contradictions import contradictions, overwritten, vaguer
 from fuzzer.repro.essence import essence, is_bare
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.special_values import needed
+from fuzzer.repro.spoiled import spoiled
 from fuzzer.repro.table import forms_of, one_line
-from fuzzer.repro.telling import surroundings, telling
-from oracles.core.blame import run_inside
+from fuzzer.repro.telling import returning_nothing, special, surroundings, telling
+from oracles.core.blame import entering, run_inside
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
@@ -38,14 +41,17 @@ from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
+from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.undefined import undefined
-from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.ir.walk import expressions, expressions_in, name_of, operator_of, operators_of
+from relaxkit.passes.arguments import keywords_text
 from relaxkit.passes.contract import OracleName
 
 MOST = 110
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
-_CALL, _RECURSION, _OF_A_TENSOR = "on a call to another function", "on a recursive function", "on a tensor of "
+_SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
+_UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
@@ -65,6 +71,8 @@ _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|sho
 _SECOND = re.compile(r"(?<=\w) (?:inside an? |when a function ).*")
 """Where it happens, behind what it hangs on."""
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
+_BECAME_ANOTHER = re.compile(r"(\w+\.\w+): Var became Var\Z")
+"""Two variables of one place in a module and its copy are the same where something defines them."""
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
@@ -91,12 +99,18 @@ class _Told:
         return Subject(load_module(self.case), self.case.passes, input_seed=self.case.input_seed)
 
     @cached_property
+    def step(self) -> int:
+        """The number of the step that is at fault; the last that was run where it is none of them."""
+        names = [step.ref.name for step in self.subject.plan.steps[: len(self.subject.chain)]]
+        return names.index(self.verdict.culprit) if self.verdict.culprit in names else len(names) - 1
+
+    @cached_property
     def modules(self) -> tuple[tvm.IRModule, tvm.IRModule]:
         """The modules before the pass at fault, as it was, and after it; of all passes where none of them runs it."""
-        subject, culprit = self.subject, self.verdict.culprit
-        names = [step.ref.name for step in subject.plan.steps[: len(subject.chain)]]
-        index = names.index(culprit) if culprit in names else len(names) - 1
-        if culprit not in names and (inside := run_inside(subject.built(index), subject.input_of(index), culprit)):
+        subject, culprit, index = self.subject, self.verdict.culprit, self.step
+        if subject.plan.steps[index].ref.name != culprit and (
+            inside := run_inside(subject.built(index), subject.input_of(index), culprit)
+        ):
             return inside
         copy = subject.facts.reload if index == 0 and subject.facts is not None else None
         return copy or subject.input_of(index), subject.chain[index].module
@@ -111,11 +125,34 @@ class _Told:
         """What the title accuses of something that it does itself."""
         return self.blame if self.blame and not self.names_operator else self.verdict.culprit
 
+    @property
+    def entered(self) -> tuple[Any, tvm.IRModule] | None:
+        """The pass at fault and the module that it is given; nothing where that runs inside another, with arguments."""
+        subject, culprit = self.subject, self.verdict.culprit
+        built, given = subject.built(self.step), subject.input_of(self.step)
+        if subject.plan.steps[self.step].ref.name == culprit:
+            return built, given
+        try:
+            built, given = getattr(relax.transform, culprit)(), entering(built, given, culprit)
+        except (AttributeError, TypeError):
+            return None
+        return None if given is None else (built, given)
+
+    @property
+    def asked(self) -> str:
+        """The pass, with the keyword arguments that name something in the module."""
+        name, module = self.verdict.culprit, load_module(self.case)
+        known = {name_of(param) for _, function in relax_functions(module) for param in function.params}
+        keywords = next(
+            (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name), ""
+        )
+        return f"{name}({keywords})" if keywords else name
+
     @cached_property
     def error(self) -> str:
         """The error in words of the program; empty where it has none, and what the failure hangs on is known."""
         error = essence(self.evidence, self.evidence.details.error)
-        return "" if is_bare(error) and self.when else f": {error}"
+        return "" if self.when and (is_bare(error) or error.startswith("R.")) else f": {error}"
 
     @cached_property
     def changes(self) -> list[Difference]:
@@ -125,14 +162,14 @@ class _Told:
     @cached_property
     def when(self) -> str:
         """What the failure hangs on; empty where nothing tells, as in a module that was not made smaller."""
-        if not self.minimized:
-            return ""
+        if not self.minimized or self.named:
+            return self.named if self.minimized else ""
         module = load_module(self.case)
         passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
         held = [] if passing is None else [found.held for found in differences(module, passing)]
         told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
-        if not told.startswith("when") and (marks.startswith(("when", told)) or (told, marks) == (_CALL, _RECURSION)):
-            told = marks  # says more
+        if not told.startswith("when") and _says_more(marks, told):
+            told = marks
         if self.names_operator and told.startswith("on relax.") and ", " in told:
             told = re.sub(r".*?(relax\.[.\w]+).*", r"on \1", self.blame)
         elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
@@ -141,9 +178,29 @@ class _Told:
         return told if told and repeats else f"{told} {self.around}".strip()
 
     @cached_property
+    def named(self) -> str:
+        """What the error itself names: the operator of a call, or a parameter that nothing uses; may be empty."""
+        module, error = load_module(self.case), essence(self.evidence, self.evidence.details.error)
+        if (call := re.match(r"R\.([\w.]+)\(.*\)", error)) and (operator := f"relax.{call[1]}") in operators_of(module):
+            return f"on {operator}{special(module, operator)}"
+        for _, function in relax_functions(module):
+            used = {*expressions(function.body)}
+            for name in (name_of(param) for param in function.params if param not in used):
+                if re.match(rf"{name}\b", error):
+                    return f"when nothing uses the parameter {name}"
+        return ""
+
+    @cached_property
     def around(self) -> str:
         """Where it happens: ``inside an If``; empty where that is nothing special."""
         return surroundings(load_module(self.case)) if self.minimized else ""
+
+
+def _says_more(marks: str, told: str) -> bool:
+    """Say whether the marks of a module tell more than what does not hold of the nearest module that passes."""
+    if not told or marks.startswith(("when", told)) or (told, marks) in _SAYS_MORE:
+        return True
+    return _UNKNOWN in marks or (_RESULT in marks and told.split()[1] in marks.split())
 
 
 def title_of(
@@ -215,6 +272,9 @@ def _death(culprit: str, told: _Told) -> str:
 def _crash(culprit: str, told: _Told) -> str:
     if told.blame and culprit not in {step.ref.name for step in told.subject.plan.steps}:
         return _fit(f"{told.blame} makes a module on which {culprit} fails", told.when, told.error)
+    entered = told.entered
+    if entered is not None and (done := spoiled(*entered, told.evidence)):
+        return _fit(f"{told.asked} {done}", "", told.error)
     return _fit(f"{culprit} fails", told.when, told.error)
 
 
@@ -222,7 +282,11 @@ def _well_formed(culprit: str, told: _Told) -> str:
     evidence = told.evidence
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
-            return _fit(f"{culprit} {what}", told.around)
+            return _fit(
+                f"{told.asked} {what}", "" if "which" in what and told.around.startswith("inside") else told.around
+            )
+        for what in contradictions(*told.modules):
+            return _fit(f"{culprit} {what}")
         return _fit(culprit, "", f": {essence(evidence)}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
@@ -292,6 +356,8 @@ def _numeric(culprit: str, told: _Told) -> str:
     evidence, details, error = told.evidence, told.evidence.details, told.error
     if evidence.kind == "does-not-build":
         what, when = f"relax.{details.operator}" if details.operator else "A module", told.when
+        for done in vaguer(*told.modules) if details.operator else ():
+            return _fit(f"{culprit} {done}, so that {what} does not build", "", error)
         if when.startswith(f"on {what}"):
             what, when = when.removeprefix("on "), ""
         if told.blame and not details.operator:
@@ -301,8 +367,11 @@ def _numeric(culprit: str, told: _Told) -> str:
     if evidence.kind == "run-error":
         if stale := stale_call(told.modules[1]):
             return _fit(f"{culprit} {stale}", told.around)
-        who = f"{told.blame} fails when {details.entry} is" if told.blame else f"{details.entry} fails when"
-        return _fit(f"{who} run after {culprit}", told.when, error)
+        for what in () if told.blame else contradictions(*told.modules):
+            return _fit(f"{culprit} {what}", "", error)
+        who = f"{told.blame} fails" if told.blame else f"{details.entry} fails when run"
+        when = returning_nothing(told.modules[1]) if told.blame == Culprit.MACHINE else ""
+        return _fit(f"{who} after {culprit}", when or told.when, error)
     _, expected, *_, seen = details.numbers or ("", "", "")
     values = f"{_rounded(seen)} instead of {_rounded(expected)}"
     if values.split()[:1] == values.split()[3:4]:  # rounded away
@@ -323,7 +392,9 @@ def _numeric(culprit: str, told: _Told) -> str:
     if evidence.kind not in _VALUES:
         return _fit(f"{culprit} {_WORDS.get(evidence.kind, 'changes the result of a program')}", told.when)
     returns = f"{'the shape ' if evidence.kind == 'wrong-shape' else ''}{values}"
-    if told.when.startswith("when"):
+    if held := next(overwritten(told.modules[1]), ""):
+        does = [held]
+    elif told.when.startswith("when"):
         does = [f"goes wrong {told.when}"]
     else:
         change = told.changes[0].change if told.changes else ""
@@ -357,7 +428,11 @@ def _with_attributes(told: _Told) -> str:
 def _roundtrip(culprit: str, told: _Told) -> str:
     evidence = told.evidence
     if evidence.kind == UNLISTED_DEVICE:
+        for what in contradictions(*told.modules):
+            return _fit(f"{culprit} {what}")
         return _fit(one_line(f"{culprit}: {evidence.message}"))
+    if unbound := _BECAME_ANOTHER.search(evidence.message):
+        return _fit(f"{culprit} leaves a variable in {unbound[1]} that nothing defines")
     what = "A module" if culprit in NOTATIONS else f"The output of {culprit}"
     notation = evidence.details.notation or Notation.TVMSCRIPT
     return _fit(one_line(f"{what} does not round-trip through {notation}: {evidence.message}"))

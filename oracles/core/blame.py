@@ -83,10 +83,20 @@ def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozense
 
 def run_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> tuple[Any, Any] | None:
     """Return the modules before and after the first run of a pass inside of another; ``None`` where it does not end."""
+    watch = _watched(built, module, name)
+    return (watch.before, watch.after) if watch.after is not None else None
+
+
+def entering(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> Any:
+    """Return the module that the first run of a pass inside of another is given; ``None`` where there is none."""
+    return _watched(built, module, name).before
+
+
+def _watched(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> _RunWatch:
     watch = _RunWatch(name)
     with tvm.transform.PassContext(instruments=[watch]):
         apply(built, module)
-    return (watch.before, watch.after) if watch.after is not None else None
+    return watch
 
 
 @pass_instrument

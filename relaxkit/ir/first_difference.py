@@ -32,8 +32,8 @@ class Part(enum.Enum):
     """
 
     OPERAND_GONE = "drops {name} of {owner}", "when {owner} has {name}"
-    ATTRIBUTE = "changes {name} of {owner} from {before} to {after}", "when {name} of {owner} is {before}"
-    OPERAND = "gives {owner} {after} instead of {before} as {name}", "when {name} of {owner} is {before}"
+    ATTRIBUTE = "changes {name} of {owner} from {before} to {after}", "{kind}"
+    OPERAND = "gives {owner} {after} instead of {before} as {name}", "{kind}"
     OPERATORS = "replaces {before} with {after}", "on {kind}"
     OPERATOR_GONE = "drops {before}", "on {kind}"
     OPERATOR_NEW = "adds {after}", ""
@@ -107,8 +107,8 @@ def _of_function(name: str, old: Any, new: Any) -> Iterator[Difference]:
     ours, theirs = dict(old.attrs or {}), dict(new.attrs or {})
     for key in dict.fromkeys([*ours, *theirs]):
         if key != "global_symbol" and not tvm_ffi.structural_equal(ours.get(key), theirs.get(key)):
-            values = (_value(each[key]) if key in each else "none" for each in (ours, theirs))
-            yield Difference(Part.ATTRIBUTE, name, str(key), *values)
+            values = (value_text(each[key]) if key in each else "none" for each in (ours, theirs))
+            yield _attribute(name, str(key), *values)
 
 
 def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
@@ -117,9 +117,9 @@ def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[D
         yield Difference(Part.SIGNATURE, name, "the parameters", *names)
     yield from _of_bindings(name, old, new)
     for param, other in zip(old.params, new.params, strict=False):
-        yield from _of_types(name_of(param), param.ty, other.ty)
+        yield from of_types(name_of(param), param.ty, other.ty)
     if not _same(old.ret_ty, new.ret_ty):
-        yield Difference(Part.SIGNATURE, name, "the result type", _value(old.ret_ty), _value(new.ret_ty))
+        yield Difference(Part.SIGNATURE, name, "the result type", value_text(old.ret_ty), value_text(new.ret_ty))
 
 
 def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
@@ -144,11 +144,11 @@ def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterato
             if isinstance(left.value, relax.Call) and isinstance(right.value, relax.Call):
                 yield from _of_call(left.value, right.value, numbers)
             if numbers:
-                yield from _of_types(_called(left) or name_of(left.var), left.var.ty, right.var.ty)
+                yield from of_types(_called(left) or name_of(left.var), left.var.ty, right.var.ty)
     yield from changed
     results = old.body.body, new.body.body
     if numbers and isinstance(results[0], relax.Var) and numbers[0].get(results[0]) != numbers[1].get(results[1]):
-        yield Difference(Part.RESULT, name, "", *map(_value, results))
+        yield Difference(Part.RESULT, name, "", *map(value_text, results))
 
 
 def _twins(ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
@@ -164,10 +164,10 @@ def _likeness(left: str, right: str) -> float:
     return SequenceMatcher(None, left, right).ratio()
 
 
-def _of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
+def of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
     """Yield the types where they differ; devices have no names in them."""
     if not _same(old, new):
-        values = _value(old), _value(new)
+        values = value_text(old), value_text(new)
         kind = _apart(old, new)
         kind = f"{owner} of {kind}" if "." in owner else kind if kind.startswith("a ") else f"a tensor of {kind}"
         yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values, kind)
@@ -176,7 +176,7 @@ def _of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
 def _apart(old: Any, new: Any) -> str:
     """Say what of a type is not as in the other."""
     if not isinstance(old, relax.TensorType):
-        return "a tuple" if isinstance(old, relax.TupleType) else _value(old)
+        return "a tuple" if isinstance(old, relax.TupleType) else value_text(old)
     if str(old.dtype) != str(getattr(new, "dtype", "")):
         return str(old.dtype)
     dims = [getattr(dim, "value", None) for dim in dims_of(old) or ()]
@@ -191,11 +191,19 @@ def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Di
         if at >= len(new.args):
             yield Difference(Part.OPERAND_GONE, owner, label)
         elif numbers and not _alike(operand, new.args[at], numbers):
-            yield Difference(Part.OPERAND, owner, label, _value(operand), _value(new.args[at]))
+            values = value_text(operand), value_text(new.args[at])
+            kind = "" if isinstance(operand, relax.Var) else f"when {label} of {owner} is {values[0]}"
+            yield Difference(Part.OPERAND, owner, label, *values, kind)
     theirs = fields_of(new.attrs)
     for key, value in fields_of(old.attrs).items():
         if key in theirs and not _same(value, theirs[key]):
-            yield Difference(Part.ATTRIBUTE, owner, str(key), _value(value), _value(theirs[key]))
+            flat = key == "axis" and getattr(old.args[0].ty, "ndim", None) == 1  # it has no other
+            kind = f"when the operand of {owner} is 1-D" if flat else ""
+            yield _attribute(owner, str(key), value_text(value), value_text(theirs[key]), kind)
+
+
+def _attribute(owner: str, name: str, before: str, after: str, kind: str = "") -> Difference:
+    return Difference(Part.ATTRIBUTE, owner, name, before, after, kind or f"when {name} of {owner} is {before}")
 
 
 def _alike(left: Any, right: Any, numbers: _Numbers) -> bool:
@@ -216,7 +224,7 @@ def _called(binding: Any) -> str:
     value = binding.value
     if isinstance(value, relax.Call):
         inner = callee_name(value.args[0]) if operator_of(value) in ("relax.call_tir", "relax.call_pure_packed") else ""
-        return inner or operator_of(value) or callee_name(value.op) or "a closure"
+        return inner or operator_of(value) or callee_name(value.op) or "a call through a variable"
     if isinstance(binding, relax.MatchCast):
         return "match_cast"
     return {relax.If: "an If", relax.Function: "a local function"}.get(type(value), "")
@@ -234,7 +242,8 @@ def _row(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Write a value or a type in few words: ``a float32 tensor (2, n)``."""
     if isinstance(value, relax.TensorType):
         dims = dims_of(value)
         shape = f"of rank {value.ndim}" if dims is None else f"({', '.join(str(getattr(d, 'value', d)) for d in dims)})"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
@@ -22,36 +23,49 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
     """
     given = [function for _, function in relax_functions(before)]
     operators = {"", *(operator_of(place.value) for function in given for place in places(function))}
-    known = [var for var, _ in after.functions_items()]
+    there = [var for var, _ in after.functions_items()]
     old, new = functions_by_name(before), functions_by_name(after)
     for name, function in relax_functions(after):
         uses = {var: call for call in expressions(function.body) for var in getattr(call, "args", ())}
         for each in expressions(function.body):
-            if isinstance(each, tvm.ir.GlobalVar) and not any(each.same_as(var) for var in known):
+            if isinstance(each, tvm.ir.GlobalVar) and not any(each.same_as(var) for var in there):
                 user = operator_of(uses.get(each))
                 use = "a call" if user in ("", "relax.call_tir") else user
                 was = "has replaced" if each.name_hint in new else "has dropped"
                 lost = f"but {was} that function" if each.name_hint in {*old, *new} else "which the module lacks"
                 yield f"leaves {use} of {each.name_hint} in {name}, {lost}"
-        symbols = [*relax.analysis.free_symbolic_vars(function), *relax.analysis.tir_vars_in_type(function.ret_ty)]
         defined = set(relax.analysis.defined_symbolic_vars(function))
-        free = [symbol for symbol in symbols if symbol not in defined]
-        bound = {place.var: place for place in places(function)}
-        for place in bound.values():
+        inside = [each for each in relax.analysis.free_symbolic_vars(function.body) if each not in defined]
+        kept = [each for each in relax.analysis.tir_vars_in_type(function.ret_ty) if each not in {*defined, *inside}]
+        free = [*inside, *kept]
+        known = {place.var: place for place in places(function)}
+        for place in known.values():
             for each in (place.var, *expressions(place.value)):
                 if _of_dataflow(getattr(each, "ty", None)):
-                    yield f"makes the type of {_bound(place)} depend on a dataflow variable"
+                    yield f"makes the type of {bound(place)} depend on a dataflow variable"
         for var in _unbound(function.body, {*_bound_by(function.params), *free}):
             if var in defined:
                 yield f"uses the symbolic dim {var.name} of {name} before it is bound"
             elif isinstance(var.ty, tvm.ir.PrimType):
                 free.append(var)
-            elif var not in bound:
+            elif var not in known:
                 yield _without(var, _origin(var, given), name, function)
             else:
-                yield _misplaced(bound[var], operators)
+                yield _misplaced(known[var], operators)
         for symbol in free:
-            yield f"leaves the symbolic dim {symbol.name} of {name} undefined"
+            if symbol in kept:
+                yield f"keeps the symbolic dim {symbol.name} in the result type of {name}, where nothing defines it"
+            owner = _owner(symbol, name, before)
+            yield f"leaves the symbolic dim {symbol.name} of {owner} undefined{f' in {name}' if owner != name else ''}"
+
+
+def _owner(symbol: Any, name: str, given: tvm.IRModule) -> str:
+    """Return the name of the function of which a symbolic dim was: where no function has it, of another that has one
+    of this name."""
+    defined = {each: relax.analysis.defined_symbolic_vars(function) for each, function in relax_functions(given)}
+    own = [each for each, symbols in defined.items() if any(symbol.same_as(other) for other in symbols)]
+    named = [each for each, symbols in defined.items() if any(symbol.name == other.name for other in symbols)]
+    return next(iter([*own, *(each for each in named if each != name)]), name)
 
 
 def _bound_by(variables: Sequence[relax.Var]) -> Iterator[Any]:
@@ -91,20 +105,25 @@ def _misplaced(place: Any, known: set[str]) -> str:
     operator = operator_of(place.value)
     dataflow = isinstance(place.var, relax.DataflowVar)
     if not dataflow and not place.branches:
-        return f"uses {_bound(place)} where it is not bound"
+        return f"uses {bound(place)} where it is not bound"
     if operator not in known:  # what the pass has added
         where = "a dataflow block" if dataflow else "a branch of an If"
         return f"adds {operator} in {where}, and uses its result outside"
-    return (
-        f"uses {_bound(place)} outside of {'its dataflow block' if dataflow else 'the branch of an If that binds it'}"
-    )
+    return f"uses {bound(place)} outside of {'its dataflow block' if dataflow else 'the branch of an If that binds it'}"
 
 
 def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
     """Say what a function does with a variable that nothing defines, where it does not give it to an operator."""
+    same = next((place for place in places(function) if name_of(place.var) == name_of(var)), None)
     for place in places(function):
         value = place.value
-        made = _bound(place) if name_of(place.var) == name_of(var) else ""
+        if same is not None and any(each.same_as(var) for each in expressions(value)):
+            user = operator_of(value)
+            if user == "relax.call_builtin_with_ctx":
+                user = callee_name(value.args[0]).removeprefix("vm.builtin.")
+            if user:
+                return f"gives {user} {origin} before it is bound"
+        made = bound(place) if name_of(place.var) == name_of(var) else ""
         if made.startswith(_RESULT) and origin.startswith(_RESULT) and made != origin:
             old, new = (each.removeprefix(_RESULT) for each in (origin, made))
             return f"replaces {old} with {new}, but not the use of its result"
@@ -115,7 +134,9 @@ def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
         if value.same_as(var) and place.dataflow and not isinstance(place.var, relax.DataflowVar):
             return f"leaves {origin}, which a dataflow block of {name} outputs, undefined"
     if any(each.same_as(var) for each in expressions(function.body.body)):
-        return f"leaves {origin}, which {name} returns, undefined"
+        retyped = same is not None and not tvm_ffi.structural_equal(same.var.ty, var.ty)
+        why = " when its type gets more specific" if retyped else ""
+        return f"leaves {origin}, which {name} returns, undefined{why}"
     return f"leaves {origin} of {name} undefined"
 
 
@@ -126,11 +147,12 @@ def _origin(var: Any, given: Sequence[relax.Function]) -> str:
             return f"the parameter {name_of(var)}"
         for place in places(function):
             if name_of(place.var) == name_of(var):
-                return _bound(place)
+                return bound(place)
     return f"the variable {name_of(var)}"
 
 
-def _bound(place: Any) -> str:
+def bound(place: Any) -> str:
+    """Say what a binding binds: ``the result of relax.add``, or the variable where it binds no call."""
     operator, called = operator_of(place.value), getattr(place.value, "op", None)
     if operator == "relax.call_tir":
         operator = callee_name(place.value.args[0])

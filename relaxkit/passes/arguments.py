@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,6 +179,13 @@ def arguments_text(expression: str) -> str:
     named = [(str(index), value) for index, value in enumerate(tree.args)]
     named += [(keyword.arg, keyword.value) for keyword in tree.keywords if keyword.arg is not None]
     return "{" + ", ".join(f"{name!r}: {ast.unparse(value)}" for name, value in named) + "}"
+
+
+def keywords_text(name: str, expression: str, known: Collection[str]) -> str:
+    """Write the keyword arguments of a pass that name something known, as ``fp16_input_names=["w0"]`` a parameter."""
+    call = _call_of(name, _tree(expression))
+    written = [ast.unparse(keyword).replace("'", '"') for keyword in (call.keywords if call is not None else [])]
+    return ", ".join(each for each in written if not names_in(each).isdisjoint(known))
 
 
 def applied_to(module: str, expression: str) -> tuple[str, str]:

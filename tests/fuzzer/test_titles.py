@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 from deaths import death
@@ -19,8 +20,10 @@ from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.documented import shown_alone
 from fuzzer.repro.essence import essence
 from fuzzer.repro.module.source import module_source
+from fuzzer.repro.special_values import needed
 from fuzzer.repro.title import MOST, title_of
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
+from oracles.semantics.single import SingleCall
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -195,6 +198,120 @@ def test_defects_of_tvm_are_told(module: Any, name: str, expression: str, oracle
     assert title_of(case, failed(case, oracle)) == title
 
 
+@I.ir_module
+class Unused:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+
+    @R.function
+    def main(x: R.Tensor((), "float32", "llvm:0:global"), x1: R.Tensor((1,), "float32", "llvm:0:global")) -> R.Tensor(
+        (), "float32", "llvm:0:global"
+    ):
+        lv = R.abs(x1)  # noqa: F841  # that nothing reads it is what is told
+        return x
+
+
+@I.ir_module
+class Wide:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((), "float64"):
+        lv = R.add(x, x)
+        return R.matmul(x, lv, out_dtype="float64")
+
+
+@I.ir_module
+class Cast:
+    @R.function
+    def main(x: R.Tensor("float32", ndim=1), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        lv = R.match_cast(x, R.Tensor((1,), "float32"))
+        lv1 = R.add(x1, x1)
+        return R.matmul(lv, lv1, out_dtype=None)
+
+
+@I.ir_module
+class Closure:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        return x
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Closure
+        lv = R.make_closure(cls.f1, (x,))
+        lv1 = R.invoke_closure(lv, R.tuple(), (R.Tensor((1,), "float32"),))
+        return R.reshape(lv1, R.shape([1]))
+
+
+@I.ir_module
+class Inlined:
+    @R.function(private=True)
+    def f1(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        return R.collapse_sum_to(x, R.shape([n]))
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Inlined
+        return cls.f1(x)
+
+
+@I.ir_module
+class Halved:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+    @R.function
+    def main(w0: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Halved
+        return cls.f1(w0)
+
+
+@I.ir_module
+class Held:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tuple(R.Tensor((1,), "float32")):
+        with R.dataflow():
+            lv = R.abs(x)
+            lv1 = (lv,)
+            lv2 = R.add(lv, lv)
+            R.output(lv1, lv2)
+        return lv1
+
+
+MOVED = 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)'
+HALVED = 'relax.transform.ToMixedPrecision(fp16_input_names=["w0"])'
+
+
+@pytest.mark.parametrize(
+    ("module", "expression", "oracle", "title"),
+    [
+        (Unused, MOVED, OracleName.WELL_FORMED,
+         "UpdateVDevice leaves the old device in the type of lv, which nothing uses"),
+        (Device, MOVED, OracleName.ROUNDTRIP,
+         "UpdateVDevice leaves the result type of main on a device that the module does not list"),
+        (Wide, "relax.transform.ExpandMatmulOfSum()", OracleName.WELL_FORMED,
+         "ExpandMatmulOfSum drops out_dtype=float64 of relax.matmul"),
+        (Cast, "relax.transform.ExpandMatmulOfSum()", OracleName.WELL_FORMED,
+         "ExpandMatmulOfSum gives relax.matmul the operand of a match_cast, not its result"),
+        (Closure, "relax.transform.LowerRuntimeBuiltin()", OracleName.CRASH,
+         "LowerRuntimeBuiltin loses the type of the result of relax.invoke_closure, and fails on the call of reshape"),
+        (Inlined, "relax.transform.InlinePrivateFunctions()", OracleName.CRASH,
+         "InlinePrivateFunctions leaves the symbolic dim n of f1 undefined in main, and fails on relax.collapse"),
+        (Halved, HALVED, OracleName.CRASH,
+         'ToMixedPrecision(fp16_input_names=["w0"]) makes the parameter w0 float16, and fails on the call of f1'),
+        (Held, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC,
+         "DataflowUseInplaceCalls overwrites lv, which the tuple lv1 holds: main returns "),
+    ],
+)  # fmt: skip
+def test_what_a_pass_did_is_told_rather_than_the_first_symptom(
+    module: Any, expression: str, oracle: OracleName, title: str
+) -> None:
+    case = case_of(module, re.search(r"transform\.(\w+)", expression)[1], expression)  # type: ignore[index]  # all have one
+    assert title_of(case, failed(case, oracle)).startswith(title)
+
+
 def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     text = f"{PASSES}\n\ndef doubled():\n    return made(lambda self, call: relax.op.add(call.args[0], call.args[0]))\n"
     (tmp_path / "edits.py").write_text(text, encoding="utf-8")
@@ -229,7 +346,7 @@ def test_an_error_is_told_with_what_it_hangs_on() -> None:
         ("does-not-build", "Behind", "", "Behind fails behind FuseOps on relax.argsort"),
         ("does-not-build", "LegalizeOps", "argsort", "relax.argsort does not build after FuseOps"),
         ("run-error", "", "", "main fails when run after FuseOps on relax.argsort"),
-        ("run-error", "virtual machine", "", "virtual machine fails when main is run after FuseOps on relax.argsort"),
+        ("run-error", "virtual machine", "", "virtual machine fails after FuseOps on relax.argsort"),
     ],
 )
 def test_what_is_at_fault_behind_the_pass_is_told(kind: str, blame: str, operator: str, said: str) -> None:
@@ -348,6 +465,35 @@ def test_a_death_is_told_with_what_it_hangs_on() -> None:
     assert unknown == "FuseOps crashes the process: SIGSEGV", "nobody knows what of the module it hangs on"
 
 
+def test_the_call_or_the_parameter_that_an_error_names_is_told() -> None:
+    said = "FuseOps fails on relax.argsort: no"
+    assert title_of(case_of(Argsort, "FuseOps"), crash_of("no")) == said
+    called = crash_of("R.argsort(x, axis=1)")
+    assert title_of(case_of(Argsort, "FuseOps"), called) == "FuseOps fails on relax.argsort"
+    unused = title_of(case_of(Bound, "FuseOps"), crash_of("x[0] is not assigned device mesh"))
+    assert unused == "FuseOps fails when nothing uses the parameter x: x[0] is not assigned device mesh"
+
+
+def test_a_variable_that_another_became_is_told_as_free() -> None:
+    evidence = Evidence("not-equal", "SBlock.annotations: Var became Var", details=Details(notation=Notation.JSON))
+    verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "FuseOps", evidence=evidence)
+    said = "FuseOps leaves a variable in SBlock.annotations that nothing defines"
+    assert title_of(case_of(Argsort, "FuseOps"), verdict) == said
+    assert title_of(case_of(Argsort, "FuseOps"), verdict, blame="Inner") == f"Inner in {said}"
+
+
+def test_integers_that_a_result_is_wrong_for_are_told() -> None:
+    @I.ir_module
+    class Largest:
+        @R.function
+        def main(x: R.Tensor((2, 2), "uint32")) -> R.Tensor((2,), "int64"):
+            return R.argmax(x, axis=1)
+
+    values = np.array([[0, 0], [1, 3]], "uint32")
+    assert needed(SingleCall("relax.argmax", Largest, (values,))) == ["uint32 zeros"]
+    assert needed(SingleCall("relax.argmax", Largest, (values + np.uint32(1),))) == []
+
+
 def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
     evidence = Evidence("ill-formed", "Var x is not defined.", details=Details())
     verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "NoSuch", evidence=evidence)
@@ -397,6 +543,14 @@ def test_oracles_that_say_little_of_the_module_have_titles(oracle: OracleName, c
             """Operator-specific validation (FValidate) for relax.call_tir identified error:
 Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor((1,), dtype="float16")""",
             "call of relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
+        ),
+        (
+            "Check failed: (analyzer->CanProve(floormod(dom->extent, shard) == 0)) is false: ",
+            "an extent is no multiple of the shard",
+        ),
+        (
+            "Check failed: reg < frame->register_file.size() (18014398509481984 vs. 2) : ",
+            "the void register is set",
         ),
         (
             "Function R.func() has true for relax.force_pure but false for is_pure",

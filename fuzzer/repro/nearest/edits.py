@@ -151,6 +151,8 @@ def _values(found: re.Match[str]) -> Iterator[str]:
         for other in dict.fromkeys((int(value) + 1, int(value) - 1, 0, 1, 2)):
             if other != int(value):
                 yield f"{name}{other}"
+    elif value == "None":
+        yield from (f"{name}1", f"{name}[1]")
     elif value.startswith("["):
         numbers = [int(item) for item in re.findall(r"-?\d+", value)]
         for step in (1, -1):

@@ -43,7 +43,7 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         ),
         (
             module("lv = R.subtract(x, y)\nreturn lv"), module("lv = R.subtract(y, x)\nreturn lv"),
-            "gives relax.subtract y instead of x as x1", "when x1 of relax.subtract is x",
+            "gives relax.subtract y instead of x as x1", "",
         ),
         (
             PLAIN, module("lv = R.tanh(x)\nreturn lv"),
@@ -152,7 +152,46 @@ def test_a_dim_that_only_a_result_type_has_is_undefined() -> None:
     other = relax.Var("x", relax.TensorType(dtype="float32", ndim=1))
     after = broken(relax.Function([other], relax.SeqExpr([], other), x.ty))
     assert [*undefined(given, given)] == []
-    assert next(undefined(given, after)) == "leaves the symbolic dim n of main undefined"
+    said = "keeps the symbolic dim n in the result type of main, where nothing defines it"
+    assert next(undefined(given, after)) == said
+
+
+def test_a_dim_that_another_function_defined_is_told_as_its_dim() -> None:
+    dims = [tvm.tirx.Var("n", "int64") for _ in range(3)]
+    params = [relax.Var("x", relax.TensorType((dim,), "float32")) for dim in dims[:2]]
+    f1, main = (relax.Function([x], relax.SeqExpr([], x), x.ty) for x in params)
+    lv = relax.Var("lv", relax.TensorType((dims[2],), "float32"))
+    made = relax.op.full(relax.ShapeExpr([dims[2]]), relax.const(1.0, "float32"), "float32")
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, made)])], params[1])
+    after = broken(relax.Function([params[1]], body, params[1].ty))
+    given = tvm.IRModule({tvm.ir.GlobalVar("f1"): f1, tvm.ir.GlobalVar("main"): main})
+    assert next(undefined(given, after)) == "leaves the symbolic dim n of f1 undefined in main"
+
+
+@pytest.mark.parametrize(
+    ("dims", "returned", "said"),
+    [
+        ((2,), True, "leaves the result of relax.tanh, which main returns, undefined when its type gets more specific"),
+        (None, True, "leaves the result of relax.tanh, which main returns, undefined"),
+        ((2,), False, "gives relax.exp the result of relax.tanh before it is bound"),
+    ],
+)
+def test_a_variable_in_the_place_of_which_there_is_another_is_told(dims: Any, returned: bool, said: str) -> None:
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    vague = relax.TensorType(dtype="float32", ndim=1)
+    lost, bound = relax.Var("lv", vague), relax.Var("lv", vague if dims is None else relax.TensorType(dims, "float32"))
+    made = relax.VarBinding(bound, relax.op.tanh(x))
+    used = [] if returned else [relax.VarBinding(relax.Var("lv1", vague), relax.op.exp(lost))]
+    after = relax.SeqExpr([relax.BindingBlock([*used, made])], lost if returned else x)
+    before = relax.SeqExpr([relax.BindingBlock([made])], x)
+    given, broke = (broken(relax.Function([x], body, vague)) for body in (before, after))
+    assert next(undefined(given, broke)) == said
+
+
+def test_an_axis_of_a_tensor_of_one_axis_tells_of_the_tensor() -> None:
+    flat = "x: R.Tensor((3,), 'float32'), y: R.Tensor((2,), 'int64')"
+    before, after = (module(f"lv = R.take(x, y{axis})\nreturn lv", flat) for axis in (", axis=0", ""))
+    assert next(differences(before, after)).held == "when the operand of relax.take is 1-D"
 
 
 def test_a_dim_that_is_used_before_it_is_bound_is_told() -> None:

@@ -1,0 +1,151 @@
+"""What the output of a pass contradicts, of its input or of itself, in words of the program.
+
+TVM's checker, the virtual machine and wrong results tell the first symptom: two types that do not fit, a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from oracles.semantics.single import given_to
+from relaxkit.ir.edits import is_impure
+from relaxkit.ir.first_difference import value_text
+from relaxkit.ir.functions import functions_by_name, relax_functions
+from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.walk import Place, expressions, name_of, operator_of, places
+
+_IN_PLACE = "relax.call_tir_inplace"
+_ALLOCATED = "relax.memory.alloc_tensor"
+_FORCED = "relax.force_pure"
+_PASS = relax.analysis.BaseCheckResult.PASS
+
+
+def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
+    """Yield what a pass did that its output contradicts: ``drops out_dtype="float64" of relax.matmul``."""
+    old = functions_by_name(before)
+    for name, function in relax_functions(after):
+        yield from _devices(name, function, after)
+        given = old.get(name)
+        if isinstance(given, relax.Function):
+            yield from _attributes(given, function)
+            yield from _casts(given, function)
+        yield from _impure(name, function, before)
+        yield from _stored(function)
+        yield from _types(function)
+
+
+def overwritten(after: tvm.IRModule) -> Iterator[str]:
+    """Yield which value that is still held a kernel overwrites: ``overwrites lv, which the tuple lv1 holds``."""
+    for _, function in relax_functions(after):
+        found = places(function)
+        held = {field: place for place in found for field in getattr(place.value, "fields", ())}
+        for call in (place.value for place in found if operator_of(place.value) == _IN_PLACE):
+            for at in call.attrs.inplace_indices:
+                operand = call.args[1].fields[at] if at >= 0 else None
+                if operand in held and _is_used(held[operand].var, function):
+                    yield f"overwrites {name_of(operand)}, which the tuple {name_of(held[operand].var)} holds"
+
+
+def vaguer(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
+    """Yield the variables whose types a pass has made less specific."""
+    for (_, old), (_, new) in zip(relax_functions(before), relax_functions(after), strict=False):
+        known = {name_of(place.var): place.var.ty for place in places(old)}
+        for place in places(new):
+            ty = known.get(name_of(place.var))
+            if ty is not None and not _equal(ty, place.var.ty) and _fits(ty, place.var.ty):
+                yield f"makes the type of {name_of(place.var)} less specific"
+
+
+def _devices(name: str, function: relax.Function, module: tvm.IRModule) -> Iterator[str]:
+    listed = [each for infos in module.global_infos.values() for each in infos]
+    known = {place.var for place in places(function)}
+    for place in places(function):
+        device, other = (getattr(each, "vdevice", None) for each in (place.var.ty, place.value.ty))
+        if device is not None and other is not None and not _is(device, other):
+            unused = "" if _is_used(place.var, function) else ", which nothing uses"
+            yield f"leaves the old device in the type of {name_of(place.var)}{unused}"
+    for owner, ty in [*((name_of(var), var.ty) for var in known), ("the result type", function.ret_ty)]:
+        devices = [part.vdevice for part in parts_of_type(ty) if getattr(part, "vdevice", None) is not None]
+        if any(not any(_is(device, each) for each in listed) for device in devices):
+            yield f"leaves {owner} of {name} on a device that the module does not list"
+
+
+def _attributes(old: relax.Function, new: relax.Function) -> Iterator[str]:
+    """Yield the attributes that no call of an operator has any more."""
+    left = [place.value for place in places(new)]
+    for call in (place.value for place in places(old) if operator_of(place.value)):
+        others = [each for each in left if operator_of(each) == operator_of(call)]
+        for name, value in given_to(call).items() if others else ():
+            if all(getattr(each.attrs, name, None) is None for each in others):
+                yield f"drops {name}={value} of {operator_of(call)}"
+
+
+def _casts(old: relax.Function, new: relax.Function) -> Iterator[str]:
+    """Yield the calls that take what a match_cast takes, where they took its result."""
+    taken = [
+        {(operator_of(place.value), name_of(each)) for place in places(function) for each in _operands(place)}
+        for function in (old, new)
+    ]
+    for cast in (place for place in places(old) if isinstance(place.binding, relax.MatchCast)):
+        if isinstance(cast.value, relax.Var):
+            for operator in sorted({operator for operator, name in taken[0] if operator and name == name_of(cast.var)}):
+                given = operator, name_of(cast.value)
+                if given in taken[1] - taken[0] and (operator, name_of(cast.var)) not in taken[1]:
+                    yield f"gives {operator} the operand of a match_cast, not its result"
+
+
+def _operands(place: Place) -> list[relax.Var]:
+    return [each for each in getattr(place.value, "args", ()) if isinstance(each, relax.Var)]
+
+
+def _impure(name: str, function: relax.Function, before: tvm.IRModule) -> Iterator[str]:
+    """Yield the impure operators that come from functions which are said to be pure."""
+    if function.is_pure and _FORCED not in (function.attrs or {}):
+        mine = {operator_of(place.value) for place in places(function) if is_impure(place.value)}
+        for other, given in relax_functions(before):
+            if other != name and _FORCED in (given.attrs or {}):
+                for operator in sorted(mine & {operator_of(place.value) for place in places(given)} - {""}):
+                    yield f"moves {operator} from {other}, which has {_FORCED}, to {name}, which has not"
+
+
+def _stored(function: relax.Function) -> Iterator[str]:
+    """Yield the tensors on several devices that share memory."""
+    tensors = [place for place in places(function) if operator_of(place.value) == _ALLOCATED]
+    for one, other in itertools.combinations(tensors, 2):
+        if one.value.args[0].same_as(other.value.args[0]) and not _equal(one.var.ty.vdevice, other.var.ty.vdevice):
+            names = f"{name_of(one.var)} and {name_of(other.var)}"
+            yield f"gives {names} one storage, though they are on different devices"
+
+
+def _types(function: relax.Function) -> Iterator[str]:
+    """Yield the results whose variables have other types than are inferred."""
+    for place in (place for place in places(function) if operator_of(place.value)):
+        with contextlib.suppress(Exception):  # of which nothing is inferred
+            call, ty = place.value, place.var.ty
+            inferred = relax.BlockBuilder().normalize(relax.Call(call.op, call.args, call.attrs, call.ty_args)).ty
+            if not _fits(inferred, ty) and value_text(ty) != value_text(inferred):
+                other = value_text(inferred).replace(f"{value_text(ty).partition(' tensor')[0]} tensor", "one")
+                yield f"declares {operator_of(call)} as {value_text(ty)} where {other} is inferred"
+
+
+def _is_used(var: relax.Var, function: relax.Function) -> bool:
+    return any(each.same_as(var) for each in expressions(function.body))
+
+
+def _is(left: Any, right: Any) -> bool:
+    return bool(tvm_ffi.Object.same_as(left, right))  # that of devices recurses without end
+
+
+def _fits(ty: Any, other: Any) -> bool:
+    return bool(relax.analysis.type_base_check(other, ty) == _PASS)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return bool(tvm_ffi.structural_equal(left, right, map_free_vars=True))

@@ -1,0 +1,97 @@
+"""What the output of a pass contradicts, of its input or of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from fuzzer.repro.contradictions import contradictions, vaguer
+from fuzzer.repro.telling import returning_nothing
+
+
+@I.ir_module
+class Planned:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global"), I.vdevice("llvm", 1, "global")]})
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        storage = R.memory.alloc_storage(R.shape([4]), 0, R.str("global"), R.dtype("float32"))
+        other = R.memory.alloc_storage(R.shape([4]), 0, R.str("global"), R.dtype("float32"))
+        lv = R.memory.alloc_tensor(storage, 0, R.shape([1]), R.dtype("float32"), 0)  # noqa: F841  # as lv1
+        lv1 = R.memory.alloc_tensor(other, 0, R.shape([1]), R.dtype("float32"), 1)  # noqa: F841  # memory is told of
+        return x
+
+
+def placed(shared: bool) -> Any:
+    """The module with its two tensors on two devices, in one storage or in two."""
+    main, devices = Planned["main"], Planned.global_infos["vdevice"]
+    (block,) = main.body.blocks
+    storages, tensors = block.bindings[:2], block.bindings[2:]
+    made = []
+    for tensor, storage, device in zip(tensors, storages, devices, strict=True):
+        ty = relax.TensorType((1,), "float32", device)
+        call, held = tensor.value, storages[0] if shared else storage
+        new = relax.Call(call.op, [held.var, *call.args[1:]], call.attrs, call.ty_args)
+        relax.expr._update_type(new, ty)
+        made.append(relax.VarBinding(relax.Var(tensor.var.name, ty), new))
+    body = relax.SeqExpr([relax.BindingBlock([*storages, *made])], main.body.body)
+    function = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): function}, global_infos=Planned.global_infos)
+
+
+@pytest.mark.parametrize(
+    ("shared", "said"), [(True, ["gives lv and lv1 one storage, though they are on different devices"]), (False, [])]
+)
+def test_memory_that_tensors_on_two_devices_share_is_told(shared: bool, said: list[str]) -> None:
+    told = [each for each in contradictions(Planned, placed(shared)) if "storage" in each]
+    assert told == said
+
+
+@I.ir_module
+class Forced:
+    @R.function(private=True)
+    def f1(x: R.Tensor((), "bool")) -> R.Tuple():
+        R.func_attr({"relax.force_pure": True})
+        return R.assert_op(x, format="no")
+
+    @R.function
+    def main(x: R.Tensor((), "bool")) -> R.Tensor((), "bool"):
+        return x
+
+
+def test_an_impure_call_that_has_come_from_a_forced_function_is_told() -> None:
+    after = tvm.IRModule({tvm.ir.GlobalVar("main"): Forced["f1"].without_attr("relax.force_pure")})
+    said = "moves relax.assert_op from f1, which has relax.force_pure, to main, which has not"
+    assert next(contradictions(Forced, after)) == said
+    assert not [*contradictions(Forced, Forced)]
+
+
+def bound(ty: Any, declared: Any = None) -> Any:
+    x = relax.Var("x", ty)
+    lv = relax.Var("lv", declared or ty)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, relax.op.exp(x))])], lv)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, lv.ty)})
+
+
+SHARP, VAGUE = relax.TensorType((2,), "float32"), relax.TensorType(dtype="float32", ndim=1)
+
+
+def test_a_type_that_has_become_less_specific_is_told() -> None:
+    assert [*vaguer(bound(SHARP), bound(VAGUE))] == ["makes the type of lv less specific"]
+    assert not [*vaguer(bound(VAGUE), bound(SHARP))]
+
+
+def test_a_type_that_is_not_the_inferred_one_is_told_with_the_operator() -> None:
+    (said,) = contradictions(bound(VAGUE), bound(VAGUE, SHARP))
+    assert said == "declares relax.exp as a float32 tensor (2) where one of rank 1 is inferred"
+    assert not [*contradictions(bound(VAGUE), bound(SHARP, VAGUE))], "less may be declared"
+
+
+def test_a_function_that_returns_no_values_is_told() -> None:
+    assert returning_nothing(Forced) == "when a function returns an empty tuple"
+    assert returning_nothing(Planned) == ""
