@@ -35,21 +35,31 @@ def plain(*parts: RenderableType) -> str:
 
 
 def told(arguments: Sequence[str], columns: int | None, **environment: str) -> str:
-    """What a verb writes into a pipe or, with a number of columns, on a terminal."""
-    command = [sys.executable, "-m", "relaxfuzz", *arguments]
-    environ = {**PLAIN, "TERM": "xterm-256color", **environment}
-    if columns is None:
-        return subprocess.run(command, env=environ, stdout=-1, stderr=-2, text=True, timeout=120).stdout
-    ours, theirs = pty.openpty()
-    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(command, env=environ, stdin=theirs, stdout=theirs, stderr=theirs):
-        os.close(theirs)
-        written = b""
+    """What a verb writes into a pipe or, with a number of columns, on a terminal; it runs in a copy of this process."""
+    ours, theirs = pty.openpty() if columns else os.pipe()
+    if columns:
+        ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    if not (child := os.fork()):
         try:
-            while some := os.read(ours, 1 << 16):
-                written += some
-        except OSError:  # the end, as Linux has it
-            os.close(ours)
+            os.environ.clear()
+            os.environ.update({**PLAIN, "TERM": "xterm-256color", **environment})
+            for stream in (0, 1, 2) if columns else (1, 2):
+                os.dup2(theirs, stream)
+            sys.stdout, sys.stderr = (os.fdopen(stream, "w") for stream in (1, 2))
+            main([*arguments])
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    written = b""
+    try:
+        while some := os.read(ours, 1 << 16):
+            written += some
+    except OSError:  # the end of a terminal, as Linux has it
+        pass
+    os.close(ours)
+    os.waitpid(child, 0)
     return written.decode().replace("\r\n", "\n")
 
 
@@ -62,6 +72,8 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "policy.toml").write_text(POLICY)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        for verb in ("findings", "report"):
+            main([verb, "c"])  # loads what the copies of this process need
         yield "c"
 
 
