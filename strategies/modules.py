@@ -24,7 +24,7 @@ from relaxkit.passes.pass_ref import load_factory, load_named
 from strategies import actions
 from strategies.constructs import attributes, devices, recursion
 from strategies.functions import FunctionPlan, build
-from strategies.idioms import BlockKind, Idiom, Planned, aimed, distributed
+from strategies.idioms import RARE, BlockKind, Idiom, Planned, aimed, distributed
 from strategies.operators import OPERATORS, OperatorRow
 from strategies.operators.drawing import typical
 from strategies.pass_arguments.table import aimed_weights
@@ -173,13 +173,14 @@ def _modules(
     seeds: SeedRef | None,
     operators: tuple[tuple[OperatorRow, int], ...],
     plant: tuple[Fragment, ...],
+    held: tuple[Planned, ...],
 ) -> Described:
     features = draw_swarm(draw, demand, forbid)
     features |= closure(row.feature for row, _ in operators if row.feature is not None) - forbid
     vague = closure([Feature.VAGUE_OPERANDS])
     if operators and executable is None and not forbid & vague and Choices(draw).index(AIMED_VAGUE) == AIMED_VAGUE - 1:
         features |= vague
-    planned = (*(each.planned for each in plant), *_idioms(draw, forbid, executable is True))
+    planned = (*held, *(each.planned for each in plant), *_idioms(draw, forbid, executable is True))
     needed = frozenset().union(*(each.needs for each in planned))
     cleared = frozenset().union(*(each.idiom.clears for each in planned)) - closure(demand | needed)
     features = without(features | needed, cleared)
@@ -283,10 +284,12 @@ def described_modules(
     seeds: SeedRef | None = None,
     operators: Mapping[str, int] | None = None,
     plant: Fragment | Callable[..., Any] | Iterable[Fragment | Callable[..., Any]] = (),
+    rare: str = "",
 ) -> st.SearchStrategy[Described]:
     """Return the modules of :func:`ir_modules`, same arguments, with what their IR does not tell.
 
-    With ``seeds``, half of the modules call functions of that collection (``strategies.seeded`` draws more of it).
+    With ``seeds``, half of the modules call functions of that collection (``strategies.seeded`` draws more of it);
+    with the name of a ``rare`` idiom, they hold that.
     """
     __tracebackhide__ = True
     wanted, unwanted = frozenset(demand), frozenset(forbid) | INEXPRESSIBLE
@@ -305,7 +308,10 @@ def described_modules(
     planted = tuple(each if isinstance(each, Fragment) else Fragment(each) for each in fragments)
     for each in planted:
         each.try_out()
-    return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, weighted, planted))
+    held = tuple(Planned(idiom) for idiom in RARE if idiom.name == rare)
+    return expressible(
+        _modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, weighted, planted, held)
+    )
 
 
 def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:

@@ -49,6 +49,7 @@ class DrawnModule:
         executable: Whether it was drawn so that running it has a defined result.
         data: The bytes that it was drawn from; empty where none give it.
         demand: Features on demand that were demanded.
+        rare: Name of the rare idiom that was asked for.
     """
 
     module: tvm.IRModule
@@ -59,6 +60,7 @@ class DrawnModule:
     executable: bool = True
     data: bytes = field(default=b"", repr=False)
     demand: frozenset[Feature] = frozenset()
+    rare: str = ""
 
     @classmethod
     def of(
@@ -113,14 +115,29 @@ def draw_subjects(config: Config, shard: int, number: int) -> Subjects | None:
     from strategies.scope.features import ON_DEMAND
 
     source = randomness(config.seed, shard, number, "module")
-    share = min(0.5, len(_looking_for_more(config.passes)) / max(len(config.passes), 1))
-    demands = randomness(config.seed, shard, number, "on demand").random() < share
+    chance = randomness(config.seed, shard, number, "on demand")
+    demands = chance.random() < _share_of(config, _looking_for_more(config.passes))
     demand = ON_DEMAND if demands else frozenset()
+    rare = "" if demands else _rare(config, chance)
     for discarded in range(MOST_DRAWS):
-        drawn = draw_module(source.randbytes(DRAW_BYTES), config, demand)
+        drawn = draw_module(source.randbytes(DRAW_BYTES), config, demand, rare)
         if drawn is not None:
             return Subjects(drawn, pass_rows(config, (shard, number), drawn), discarded)
     return None
+
+
+def _share_of(config: Config, looking: Sequence[str]) -> float:
+    """Return the share of modules that hold what some passes look for: theirs of all passes."""
+    return min(0.5, len(looking) / max(len(config.passes), 1))
+
+
+def _rare(config: Config, chance: random.Random) -> str:
+    """Draw the name of a rare idiom for a share of the modules: that of the passes that look for one."""
+    from strategies.idioms import RARE
+
+    found = [idiom for idiom in RARE if not {*idiom.acts_on, *idiom.also_for}.isdisjoint(config.passes)]
+    looking = {name for idiom in found for name in (*idiom.acts_on, *idiom.also_for)}.intersection(config.passes)
+    return chance.choice(found).name if chance.random() < _share_of(config, sorted(looking)) else ""
 
 
 @functools.cache
@@ -133,20 +150,22 @@ def _looking_for_more(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if any(not ON_DEMAND.isdisjoint(each.needs) for each in idioms.get(name, ())))
 
 
-def draw_module(data: bytes, config: Config, demand: frozenset[Feature]) -> DrawnModule | None:
-    """Draw a module from bytes; ``None`` where they give none."""
+def draw_module(data: bytes, config: Config, demand: frozenset[Feature], rare: str = "") -> DrawnModule | None:
+    """Draw a module from bytes, which holds the ``rare`` idiom of that name; ``None`` where they give none."""
     from strategies.scope.from_bytes import draw_and_bytes
 
     found = draw_and_bytes(
-        _modules(config.seeds, config.seeds_digest, config.operators, config.plants, active().modules, demand), data
+        _modules(config.seeds, config.seeds_digest, config.operators, config.plants, active().modules, demand, rare),
+        data,
     )
     if found is None:
         return None
     described, used = found
     idioms = (*described.idioms, *described.notes)
     return DrawnModule.of(
-        described.module, idioms, described.structural, described.executable, data=used, demand=demand
-    )
+        described.module, idioms, described.structural, described.executable, data=used, demand=demand,
+        rare=rare,
+    )  # fmt: skip
 
 
 @functools.cache
@@ -157,6 +176,7 @@ def _modules(
     plants: tuple[str, ...],
     brought: tuple[Callable[[], Any], ...],
     demand: frozenset[Feature],
+    rare: str,
 ) -> Any:
     """Our modules, half of them from the strategies of plugins where there are some; a module of theirs that TVM
     objects to is discarded."""
@@ -168,7 +188,7 @@ def _modules(
     from strategies.seeds.collection import SeedRef
 
     fragments = [fragment_at(target) for target in plants]
-    aim: dict[str, Any] = {"operators": dict(operators), "plant": fragments, "demand": demand}
+    aim: dict[str, Any] = {"operators": dict(operators), "plant": fragments, "demand": demand, "rare": rare}
     ours = seeded_modules(SeedRef(seeds, digest), **aim) if seeds else described_modules(**aim)
     if not brought:
         return ours

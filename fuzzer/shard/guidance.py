@@ -169,7 +169,7 @@ def _neighbour(config: Config, source: Random, kept: DrawnModule) -> DrawnModule
     for _ in range(source.randint(1, POCKETS)):
         at = source.randrange(0, len(data), POCKET)
         data[at : at + POCKET] = source.randbytes(POCKET)
-    drawn = draw_module(bytes(data) + source.randbytes(DRAW_BYTES - len(data)), config, kept.demand)
+    drawn = draw_module(bytes(data) + source.randbytes(DRAW_BYTES - len(data)), config, kept.demand, kept.rare)
     return None if drawn is None else replace(drawn, idioms=(*drawn.idioms, "guided:neighbour"))
 
 
@@ -187,7 +187,7 @@ def _mutated(source: Random, kept: DrawnModule) -> DrawnModule:
     structural = kept.structural or ("" if KEEPING.issuperset(found.applied) else unproven(found.module))
     idioms = (*kept.idioms, "guided:mutated")
     executable = kept.executable and not structural
-    return DrawnModule.of(found.module, idioms, structural, executable, demand=kept.demand)
+    return DrawnModule.of(found.module, idioms, structural, executable, demand=kept.demand, rare=kept.rare)
 
 
 def _again(source: Random, drawn: DrawnModule, passes: tuple[PassRef, ...]) -> tuple[tuple[PassRef, ...], ...]:

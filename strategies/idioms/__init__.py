@@ -6,6 +6,6 @@ A theme a file; the row (``idiom``) stands on the function that plants the idiom
 """
 
 from strategies.idioms.idiom import BlockKind, Idiom, NearMiss
-from strategies.idioms.planting import IDIOMS, Planned, aimed, plant, plant_planned
+from strategies.idioms.planting import IDIOMS, RARE, Planned, aimed, plant, plant_planned
 
-__all__ = ["IDIOMS", "BlockKind", "Idiom", "NearMiss", "Planned", "aimed", "plant", "plant_planned"]
+__all__ = ["IDIOMS", "RARE", "BlockKind", "Idiom", "NearMiss", "Planned", "aimed", "plant", "plant_planned"]

@@ -215,13 +215,58 @@ def _reshaped(body: DistributedBody, value: Any) -> Any:
     return body.emit(op.reshape(body.emit(op.abs(apart)), [rows, columns]))
 
 
+def _attended(body: DistributedBody, value: Any) -> Any:
+    """Bind attention of heads: products of batches, of what is reshaped and turned; the heads are what is spread."""
+    (rows, columns), heads = dims_of(value), max(2, int(body.mesh.shape[0]))
+    if columns % heads or (axis_of(value) == 0 and not body.dares()):
+        return value
+    axis = axis_of(value) - 1 if axis_of(value) == 1 else -1
+    batch = [1] * body.scope.index(2)  # one batch, or no dim for it
+    inner, keys = columns // heads, body.dim()
+    turn = [0, 2, 1, 3] if batch else [1, 0, 2]
+    apart = body.emit(op.reshape(value, [*batch, rows, heads, inner]))
+    queries = body.emit(op.permute_dims(apart, turn))
+    spread = axis if axis < 0 else len(batch)
+    # Where nobody spreads the heads, keys may be the same for all of them.
+    own = axis >= 0 or not body.scope.index(3)
+    few = body.scope.pick(([], [1])) if not own else [*batch, heads]
+    wanted = body.operand([*few, inner, keys], spread if own else -1)
+    scores = body.emit(op.nn.softmax(body.emit(op.matmul(queries, wanted)), axis=-1))
+    found = body.emit(op.matmul(scores, body.operand([*batch, heads, keys, inner], spread)))
+    return body.emit(op.reshape(body.emit(op.permute_dims(found, turn)), [rows, columns]))
+
+
+def _by_vector(body: DistributedBody, value: Any) -> Any:
+    """Bind the product with a vector, from the left or the right, and add it to each row or column."""
+    (rows, columns), axis = dims_of(value), axis_of(value)
+    if axis != 0 and body.scope.flip():
+        return body.emit(op.add(value, body.emit(op.matmul(body.operand([rows], -1), value))))
+    # Along its first axis, nothing that is spread can be reshaped.
+    if not (axis == -1 and not body.annotated) and not body.dares():
+        return value
+    weighed = body.emit(op.matmul(value, body.operand([columns], 0 if axis == 1 else -1)))
+    return body.emit(op.add(value, body.emit(op.reshape(weighed, [rows, 1]))))
+
+
+def _summed(body: DistributedBody, value: Any) -> Any:
+    """Bind what passes make of kernels: a call of one that sees its own part, and the sum of what devices have."""
+    if body.annotated:
+        return _elementwise(body, value)
+    local = dims_of(value)
+    if axis_of(value) >= 0:
+        local[axis_of(value)] //= int(body.mesh.shape[0])
+    var = function_of(body.scope, _KERNELS["te_add_one"], [Value(None, relax.TensorType(local, "float32"))])
+    part = body.emit(op.distributed.call_tir_local_view(var, [value], value.ty))
+    return body.emit(op.ccl.allreduce(part, "sum")) if axis_of(value) < 0 else part
+
+
 def _renamed(body: DistributedBody, value: Any) -> Any:
     return body.emit(value) if not body.dataflow or body.dares() else value
 
 
 _STEPS: tuple[Step, ...] = (
     _unary, _binary, _binary, _elementwise, _turned, _product, _product, _two_outputs, _packed, _reduced, _softmax,
-    _reshaped, _renamed,
+    _reshaped, _attended, _by_vector, _summed, _renamed,
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from strategies.idioms import (
     matmuls,
     numbers,
     ranks,
+    rare,
     stages,
 )
 from strategies.idioms.idiom import SUFFIX, BlockKind, Draw, Idiom, NearMiss
@@ -33,6 +34,8 @@ _THEMES = (
     elementwise, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages, distributed,
 )  # fmt: skip
 IDIOMS: tuple[Idiom, ...] = tuple(idiom for theme in _THEMES for idiom in theme.TABLE)
+RARE: tuple[Idiom, ...] = tuple(rare.TABLE)
+"""Idioms that no module holds unless one is asked for by its name; a campaign asks in a share of its modules."""
 
 
 @functools.cache
@@ -49,7 +52,7 @@ def for_passes() -> dict[str, tuple[Idiom, ...]]:
 def passes_for(planted: str) -> tuple[str, ...]:
     """Return the passes that an idiom was planted for, by its name in a module, near misses among them."""
     name = planted.split(SUFFIX, 1)[0]
-    return next(((*idiom.acts_on, *idiom.also_for) for idiom in IDIOMS if idiom.name == name), ())
+    return next(((*idiom.acts_on, *idiom.also_for) for idiom in (*IDIOMS, *RARE) if idiom.name == name), ())
 
 
 @dataclass(frozen=True, slots=True)
