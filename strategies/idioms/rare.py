@@ -6,17 +6,20 @@ No module holds one unless it is asked for (``planting.RARE``), so that a new on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tvm import relax
 
 from strategies.constructs import shapes
 from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import UNIT, added, relu, times
+from strategies.idioms.parts import UNIT, added, fresh, joined, product, relu, times, variable
+from strategies.kernels import choose as kernels
 from strategies.scope.bounds import Bounds
+from strategies.scope.emitter import block_function
 from strategies.scope.features import Feature
 from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
-from strategies.scope.values import Value
+from strategies.scope.values import Dim, Value
 
 op = relax.op
 
@@ -52,8 +55,8 @@ def _softmax(scope: Scope, value: Value) -> Value:
 def _broadcast(scope: Scope, value: Value) -> Value:
     """Bind the sum, or the greater one, of an image and what is spread over it."""
     channels = int(value.shape[1])
-    shapes_ = ((1, channels, 1, 1), (channels, 1, 1), (1,), (_SIDE,), (1, 1, _SIDE, _SIDE), (1, channels, _SIDE, _SIDE))
-    shape = scope.pick(shapes_)
+    beside = ((1, channels, 1, 1), (channels, 1, 1), (1,), (_SIDE,), (1, 1, _SIDE, _SIDE), (1, channels, _SIDE, _SIDE))
+    shape = scope.pick(beside)
     if any(a not in (1, b) for a, b in zip(shape[::-1], tuple(value.shape)[::-1], strict=False)):
         return relu(scope, value)
     other = _tensor(scope, shape)
@@ -160,6 +163,7 @@ _IMAGE: tuple[Step, ...] = (
     _same(lambda value: op.permute_dims(value, [0, 2, 3, 1])),
     lambda scope, value: scope.emit(op.tanh(value.expr), Bounds(-1.0, 1.0).rounded()),
     lambda scope, value: times(scope, value, scope.scalar(0.5, "float32")),
+    lambda scope, value: scope.emit(op.ewise_fma(*[scope.guard(value, UNIT).expr] * 3), Bounds(-2.0, 2.0).rounded()),
 )  # fmt: skip
 """What may follow a convolution; the operators that ask which layout their operand has."""
 
@@ -181,3 +185,87 @@ def image_network(scope: Scope) -> Value:
 
 _REACH = Bounds(-4.0, 4.0).rounded()
 _IMAGES = "NCHW"
+
+
+@TABLE.idiom("CombineParallelMatmul", needs=(Feature.SYMBOLIC_SHAPES,))
+def uneven_matmuls(scope: Scope) -> Value:
+    """Plant products of one left side with weights of symbolic width, or with batches of weights."""
+    batch = [2] if scope.flip() else []
+    left = _tensor(scope, [*batch, 2, 3])
+    widths: list[Dim] = [2, 3, 2, 1][: 2 + scope.index(3)]
+    if not batch or scope.flip():
+        if not scope.frame.symbol_list and not scope.can_add_parameter():
+            raise Infeasible("no room for a parameter that defines a dim")
+        defined = scope.frame.symbol_list or shapes.symbol_parameter(scope).shape[:1]
+        symbol = scope.pick(tuple(defined))
+        widths[scope.index(len(widths))] = symbol
+    activation = scope.pick((None, None, op.nn.relu, op.nn.gelu, op.nn.silu, op.nn.gelu_tanh))
+    biased = scope.index(3) == 2
+    made = []
+    for width in widths:
+        out = product(scope, left, variable(scope, fresh(scope, [*batch, 3, width], "float32")))
+        if biased:
+            out = added(scope, out, variable(scope, fresh(scope, [width], "float32")))
+        made.append(out if activation is None else scope.emit(activation(out.expr), Bounds(-8.0, 8.0)))
+    return joined(scope, made)
+
+
+@TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS, Feature.TUPLES, Feature.NESTED_TUPLES, Feature.ALIASES))
+def tuple_loss(scope: Scope) -> Value:
+    """Plant a loss of tuples, of their other names, of products of turned matrices, and of checkpoints."""
+    if scope.module.function_room <= 0 or scope.forbids(Feature.DUPLICATE_CODE) or scope.forbids(Feature.DEAD_CODE):
+        raise Infeasible("no room for a loss")
+    scope.module.function_room -= 1
+    side = 2 + scope.index(2)
+    ty = relax.TensorType([side, side], "float32")
+    pair = relax.TupleType([relax.TupleType([ty, ty]), ty])
+    parameters = [relax.Var(name, pair if name == "p" else ty) for name in "xyp"]
+    name = scope.module.fresh_name("loss")
+    attrs = {"global_symbol": name}
+    function = block_function(scope.builder, parameters, lambda emit: _loss(scope, parameters, emit), attrs)
+    scope.builder.add_func(function, name)
+    return scope.tensor()
+
+
+def _loss(scope: Scope, parameters: Sequence[Any], emit: Callable[..., Any]) -> Any:
+    """Bind a loss of two matrices and a nested tuple of them."""
+    x, y, whole = parameters
+    inner = emit(relax.TupleGetItem(whole, 0))
+    known = [x, y, emit(relax.TupleGetItem(whole, 1)), emit(relax.TupleGetItem(inner, 1))]
+
+    def pick() -> Any:
+        return known[-1 - scope.index(min(4, len(known)))]
+
+    for _ in range(2 + scope.index(5)):
+        scope.renew()
+        way = scope.index(6)
+        if way == 0:
+            known.append(emit(op.multiply(pick(), pick())))
+        elif way == 1:
+            left, right = (emit(op.permute_dims(each)) if scope.index(3) < 2 else each for each in (pick(), pick()))
+            known.append(emit(op.matmul(left, right)))
+        elif way in (2, 3):
+            made = emit(relax.Tuple([relax.Tuple([pick(), pick()]), pick()]) if way == 3 else relax.Tuple([pick(), x]))
+            made = emit(made) if scope.flip() else made
+            if way == 3:
+                known.append(emit(relax.TupleGetItem(made, 1)))
+                made = emit(relax.TupleGetItem(made, 0))
+            known.append(emit(op.add(emit(relax.TupleGetItem(made, 0)), emit(relax.TupleGetItem(made, 1)))))
+        elif way == 4:
+            halves = emit(op.split(emit(op.concat([pick(), pick()], 1)), 2, 1))
+            known.append(emit(op.subtract(*(emit(relax.TupleGetItem(halves, at)) for at in range(2)))))
+        else:
+            begun = emit(op.grad.start_checkpoint(pick()))
+            known.append(emit(op.grad.end_checkpoint(emit(op.sigmoid(emit(op.multiply(begun, begun)))))))
+    return emit(op.sum(emit(op.tanh(emit(op.add(known[-1], known[-2]))))))
+
+
+@TABLE.idiom(
+    "RewriteCUDAGraph",
+    "StaticPlanBlockMemory",
+    needs=(Feature.SYMBOLIC_KERNELS, Feature.UPPER_BOUNDS, Feature.FUNCTION_ATTRS, Feature.WEIGHTS),
+)
+def captured_symbols(scope: Scope) -> Value:
+    """Plant two calls of kernels of symbolic dims, in a function that may say of those what a graph captures."""
+    first = kernels.draw_symbolic(scope)
+    return kernels.draw_symbolic(scope) if scope.flip() else first

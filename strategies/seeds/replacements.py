@@ -16,13 +16,15 @@ from relaxkit.ir.functions import attributes, relax_items
 from relaxkit.ir.walk import expressions
 from strategies.scope.choices import Choices
 
-REPLACEMENTS: dict[str, str] = {
-    "te_add": "A(*i) + B(*i)",
-    "te_add_one": "A(*i) + tvm.tirx.const(1, A.dtype)",
-    "topi_multiply": "A(*i) * B(*i)",
-    "topi_maximum": "tvm.tirx.max(A(*i), B(*i))",
+REPLACEMENTS: dict[str, tuple[str, ...]] = {
+    "te_add": ("A(*i) + B(*i)",),
+    "te_add_one": ("A(*i) + tvm.tirx.const(1, A.dtype)",),
+    "topi_multiply": ("A(*i) * B(*i)",),
+    "topi_maximum": ("tvm.tirx.max(A(*i), B(*i))",),
+    "scale_and_shift": ("A(*i) * tvm.tirx.const(2, A.dtype)", "A(*i) + tvm.tirx.const(1, A.dtype)"),
 }
-"""Name of a kernel whose operands have one static shape -> source text of an element, over ``i``, ``A`` and ``B``."""
+"""Name of a kernel whose operands have one static shape -> source text of an element of each output, over ``i``, ``A``
+and ``B``."""
 
 
 def operator_name(kernel: str, dtype: str, dims: Sequence[int | str]) -> str:
@@ -40,6 +42,8 @@ def draw_alteration(choices: Choices, name: str) -> tuple[str, str]:
     dims = [int(size) for size in sizes]
     index = [f"i{axis}" for axis in range(len(dims))]
     ways = [(index, dims)]
+    if dims and dims[-1] % 2:  # elements that the buffer has not
+        ways.append(([*index[:-1], f"{index[-1]} % {dims[-1] + 3}"], [*dims[:-1], dims[-1] + 3]))
     if len(dims) > 1:
         ways.append((index[::-1], dims[::-1]))
     for axis, size in enumerate(dims):
@@ -48,14 +52,16 @@ def draw_alteration(choices: Choices, name: str) -> tuple[str, str]:
             ways.append((packed, [*dims[:axis], size // 2, *dims[axis + 1 :], 2]))
     final, shape = ways[-1 - choices.index(len(ways))]
     layout = f"lambda {', '.join(index)}: ({', '.join(final)},)" if index else "lambda: ()"
-    letters = "AB" if "B(" in REPLACEMENTS[kernel] else "A"
+    outputs = REPLACEMENTS[kernel]
+    letters = "AB" if "B(" in outputs[0] else "A"
     buffers = ", ".join(f'tvm.te.placeholder({tuple(shape)}, "{dtype}", name="{letter}")' for letter in letters)
-    body = f'tvm.te.compute(A.shape, lambda *i: {REPLACEMENTS[kernel]}, name="C")'
+    made = [f'tvm.te.compute(A.shape, lambda *i: {element}, name="C{at or ""}")' for at, element in enumerate(outputs)]
+    body = ", ".join(made)
     names = ", ".join(letters)
-    made = f'(lambda {names}: tvm.te.create_prim_func([{names}, {body}], index_dtype_override="int64"))({buffers})'
+    text = f'(lambda {names}: tvm.te.create_prim_func([{names}, {body}], index_dtype_override="int64"))({buffers})'
     return (
-        f'{made}.without_attr("global_symbol").with_attr("tirx.noalias", True)',
-        f"[{', '.join([layout] * (len(letters) + 1))}]",
+        f'{text}.without_attr("global_symbol").with_attr("tirx.noalias", True)',
+        f"[{', '.join([layout] * (len(letters) + len(outputs)))}]",
     )
 
 
