@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tvm import relax
+from tvm import relax, tirx
 
-from strategies.constructs import shapes
-from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import UNIT, added, fresh, joined, product, relu, times, variable
+from strategies.constructs import composites, shapes
+from strategies.idioms.idiom import BlockKind, IdiomTable
+from strategies.idioms.parts import UNIT, added, floats, fresh, joined, product, relu, times, variable
+from strategies.idioms.stages import UNMERGEABLE
 from strategies.kernels import choose as kernels
+from strategies.kernels.table import KERNELS
 from strategies.scope.bounds import Bounds
 from strategies.scope.emitter import block_function
 from strategies.scope.features import Feature
@@ -269,3 +271,64 @@ def captured_symbols(scope: Scope) -> Value:
     """Plant two calls of kernels of symbolic dims, in a function that may say of those what a graph captures."""
     first = kernels.draw_symbolic(scope)
     return kernels.draw_symbolic(scope) if scope.flip() else first
+
+
+@TABLE.idiom("LambdaLift", needs=(Feature.LOCAL_FUNCTIONS, Feature.SYMBOLIC_SHAPES), place=BlockKind.ORDINARY)
+def local_dims(scope: Scope) -> Value:
+    """Plant calls of a local function whose dims are its own, those of a parameter or those that a cast finds."""
+    value = floats(scope, ranks=(1, 2), static=True, bounds=UNIT)
+    own = [tirx.Var(f"own{at}", "int64") for at in range(value.rank)]
+    known = relax.TensorType(own, value.dtype)
+    cast = scope.flip() and not scope.forbids(Feature.MATCH_CAST)
+    given = relax.TensorType(dtype=value.dtype, ndim=value.rank) if cast else known
+    parameter = relax.Var("a", given)
+
+    def body(emit: Callable[..., Any]) -> Any:
+        inside = scope.builder.match_cast(parameter, known) if cast else parameter
+        ones = emit(op.ones(relax.ShapeExpr(own), value.dtype))
+        return emit(op.subtract(inside, ones))
+
+    local = scope.builder.emit(block_function(scope.builder, [parameter], body, dataflow=False), "measured")
+    called = scope.builder.emit(relax.Call(local, [value.expr]), "called")
+    return scope.emit(op.nn.relu(scope.builder.match_cast(called, value.ty)), Bounds(0.0, 1.0625))
+
+
+@TABLE.idiom("FuseTIR", needs=(Feature.SYMBOLIC_KERNELS, Feature.PRIVATE_CALLS))
+def fused_dims(scope: Scope) -> Value:
+    """Plant a function for FuseTIR whose kernels have symbolic dims, called with static ones."""
+    if scope.frame.device is not None:
+        raise Infeasible("the parameters of a typed function are bound to a device")
+    value = _tensor(scope, [2 + scope.index(2), 3])
+    symbolic = relax.TensorType(
+        [tirx.Var("rows", "int64"), 3 if scope.flip() else tirx.Var("columns", "int64")], "float32"
+    )
+    one, both = (
+        kernels.function_of(scope, kernel, [Value(None, symbolic)] * count)
+        for count, name in ((1, "te_add_one"), (2, "te_add"))
+        for kernel in KERNELS
+        if kernel.name == name
+    )
+    parameter = relax.Var("a", value.ty)
+
+    def body(emit: Callable[..., Any]) -> Any:
+        raised = emit(relax.call_tir(one, [parameter], value.ty))
+        added_ = emit(relax.call_tir(both, [raised, parameter], value.ty))
+        return relax.Tuple([raised, added_]) if tupled else added_
+
+    tupled = scope.flip() and scope.has(Feature.TUPLES)
+    function = block_function(scope.builder, [parameter], body, {"Primitive": True})
+    call = relax.Call(scope.builder.add_func(function, "fused_dims"), [value.expr])
+    known = Bounds(-2.0625, 4.0625)
+    if not tupled:
+        return scope.emit(call, known)
+    return scope.item(scope.emit(call, parts=[Value(None, value.ty, known)] * 2), scope.index(2))
+
+
+@TABLE.idiom("MergeCompositeFunctions", needs=(Feature.COMPOSITE,), clears=UNMERGEABLE)
+def composite_graph(scope: Scope) -> Value:
+    """Plant composite functions that take each other's results on several ways, with other operators between."""
+    values = [floats(scope, static=True, bounds=UNIT)]
+    for _ in range(3 + scope.index(3)):
+        made = composites.draw_composite(scope)
+        values.append(relu(scope, made) if scope.index(4) == 3 else made)
+    return joined(scope, values[-2:])

@@ -26,7 +26,7 @@ from strategies.scope.values import Value
 op = relax.op
 
 
-_UNMERGEABLE = (
+UNMERGEABLE = (
     Feature.IF, Feature.MATCH_CAST, Feature.MULTIPLE_FUNCTIONS, Feature.LOCAL_FUNCTIONS, Feature.PACKED_CALLS,
     Feature.IMPURE_CALLS, Feature.CODEGEN, Feature.DATA_DEPENDENT, Feature.UNKNOWN_SHAPES, Feature.NON_EXECUTABLE,
 )  # fmt: skip
@@ -159,7 +159,7 @@ def unhinted(scope: Scope) -> Value:
     return relu(scope, relu(scope, floats(scope)))
 
 
-@TABLE.idiom("MergeCompositeFunctions", needs=(Feature.COMPOSITE,), clears=_UNMERGEABLE)
+@TABLE.idiom("MergeCompositeFunctions", needs=(Feature.COMPOSITE,), clears=UNMERGEABLE)
 def composite_calls(scope: Scope) -> Value:
     """Plant one or two calls of composite functions of one backend."""
     made = composites.draw_composite(scope)
