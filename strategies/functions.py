@@ -286,4 +286,4 @@ def _attributes(scope: Scope, plan: FunctionPlan, inputs: int) -> dict[str, Any]
         attrs["relax.force_pure"] = True
     if attributes.wants_function_attributes(scope, Feature.FUNCTION_ATTRS in plan.demand):
         attrs |= attributes.function_attributes(scope, symbols)
-    return attrs
+    return attrs | scope.frame.attrs

@@ -268,9 +268,19 @@ def _loss(scope: Scope, parameters: Sequence[Any], emit: Callable[..., Any]) -> 
     needs=(Feature.SYMBOLIC_KERNELS, Feature.UPPER_BOUNDS, Feature.FUNCTION_ATTRS, Feature.WEIGHTS),
 )
 def captured_symbols(scope: Scope) -> Value:
-    """Plant two calls of kernels of symbolic dims, in a function that may say of those what a graph captures."""
-    first = kernels.draw_symbolic(scope)
-    return kernels.draw_symbolic(scope) if scope.flip() else first
+    """Plant two calls of kernels of symbolic dims, in a function that says what is planned and captured of those."""
+    made = kernels.draw_symbolic(scope)
+    if scope.flip():
+        made = kernels.draw_symbolic(scope)
+    names = [symbol.name for symbol in scope.frame.symbol_list]
+    if names and not scope.branches and not scope.frame.called:
+        bounds = {"tir_var_upper_bound": dict.fromkeys(names, 8), "tir_var_lower_bound": dict.fromkeys(names[:1], 1)}
+        scope.frame.attrs |= bounds if scope.flip() else {"tir_var_upper_bound": bounds["tir_var_upper_bound"]}
+        if scope.flip():
+            scope.frame.attrs["relax.memory_plan_dynamic_func_output"] = True
+        if scope.flip():
+            scope.frame.attrs["relax.rewrite_cuda_graph.capture_symbolic_vars"] = names
+    return made
 
 
 @TABLE.idiom("LambdaLift", needs=(Feature.LOCAL_FUNCTIONS, Feature.SYMBOLIC_SHAPES), place=BlockKind.ORDINARY)

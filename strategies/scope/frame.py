@@ -206,6 +206,7 @@ class FunctionFrame:
         deepest: How long that chain may become.
         bound: Variables by the hash of what they are bound to, where something is forbidden.
         planted: Results of the idioms that it was to hold.
+        attrs: Attributes that the function gets besides others.
         split_blocks: Whether two ordinary blocks stand side by side in the end.
         is_weighted: Whether it has ``num_input``.
         allowed: The actions that may be taken, by kind of place.
@@ -235,6 +236,7 @@ class FunctionFrame:
     is_weighted: bool = False
     bound: dict[int, Any] = field(default_factory=dict)
     planted: list[Value] = field(default_factory=list)
+    attrs: dict[str, Any] = field(default_factory=dict)
     split_blocks: bool = False
     allowed: dict[tuple[bool, bool], list[Any]] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
