@@ -65,17 +65,7 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
         value = number if choices.index(4) < 3 else f'tirx.IntImm("int64", {number})'
         entries.append(f'"{name}": {value}')
     where = f'"{function.name}"' if not whole and (facts.relax_functions > 1 or choices.index(2)) else ""
-    if choices.index(6) == 5:
-        return _by_dim(function.name, entries, where)
     return call("BindSymbolicVars", f"{{{', '.join(entries)}}}", where)
-
-
-def _by_dim(function: str, entries: list[str], where: str) -> str:
-    """Draw the same with the dims themselves for keys, of one function, which the text looks up in the module."""
-    known = f"{{{', '.join(entries)}}}"
-    dims = f'relax.analysis.defined_symbolic_vars(mod["{function}"])'
-    inner = call("BindSymbolicVars", f"{{dim: {known}[dim.name] for dim in {dims} if dim.name in {known}}}", where)
-    return f'tvm.transform.module_pass(lambda mod, ctx: {inner}(mod), opt_level=0, name="BindSymbolicVars")'
 
 
 def one_function(name: str) -> Constructor:

@@ -71,6 +71,18 @@ def test_features_on_demand_are_drawn_as_often_as_passes_look_for_them(
 
 
 @pytest.mark.parametrize(
+    ("names", "least", "most"),
+    [(("Normalize", "FuseOps"), 0, 0), (("ConvertLayout",), COUNT // 4, 3 * COUNT // 4)],
+)
+def test_rare_idioms_are_drawn_as_often_as_passes_look_for_them(names: tuple[str, ...], least: int, most: int) -> None:
+    each = replace(config(), passes=names)
+    drawn = [subjects.drawn for number in range(COUNT) if (subjects := draw_subjects(each, 1, number)) is not None]
+    asked = [module for module in drawn if module.rare]
+    assert least <= len(asked) <= most
+    assert len([module for module in asked if module.rare in module.idioms]) > 2 * len(asked) // 3 - 1
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("permute_dim=3", "--operators: unknown operator 'permute_dim'; did you mean permute_dims"),

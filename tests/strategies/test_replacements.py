@@ -10,6 +10,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
 from oracles.judge import judge
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import namespace
 from strategies import Feature, ir_modules, passes_for
 from strategies.detect.module_facts import facts_of
 from strategies.passes import can_act
@@ -22,7 +23,7 @@ WITH_KERNELS = ir_modules(
 
 
 @pytest.mark.parametrize("dims", [(3,), (4,), (2, 3), (4, 2, 6)])
-def test_layouts_are_permutations_and_packings(dims):
+def test_layouts_are_permutations_packings_and_paddings(dims):
     layouts = set()
     for seed in range(40):
         name = operator_name("te_add", "float32", dims)
@@ -30,7 +31,13 @@ def test_layouts_are_permutations_and_packings(dims):
             st.builds(lambda data, name=name: draw_alteration(Choices(lambda _: data), name), DATA), 1, seed
         )
         layouts.add(made[1])
-    assert len(layouts) == 1 + (len(dims) > 1) + sum(size % 2 == 0 for size in dims)
+    assert len(layouts) == 1 + (len(dims) > 1) + sum(size % 2 == 0 for size in dims) + dims[-1] % 2
+
+
+def test_a_kernel_of_two_outputs_is_replaced_as_a_whole():
+    text, layouts = draw_alteration(Choices(lambda _: bytes(8)), operator_name("scale_and_shift", "float32", (4, 3)))
+    kernel = eval(text, namespace())
+    assert len(kernel.params) == layouts.count("lambda") == 3
 
 
 DATA = st.binary(min_size=8, max_size=8)

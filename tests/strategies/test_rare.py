@@ -1,0 +1,64 @@
+"""Rare idioms stand in the modules that are asked for them, make their pass act, and are in no other module."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import tvm
+
+from oracles.core.module_facts import complaint
+from relaxkit.passes.pass_ref import PassRef
+from relaxkit.runtime.run import plain_build
+from strategies.detect.module_facts import facts_of
+from strategies.idioms import IDIOMS, RARE, Idiom
+from strategies.idioms.planting import for_passes, passes_for
+from strategies.modules import described_modules
+from strategies.pass_arguments.row import AIMED
+from strategies.passes import PASS_ROWS, weight_of
+from strategies.scope.choices import Choices
+from strategies.scope.from_bytes import draw_and_bytes, draws_of
+
+COUNT = 12
+
+
+def drawn(name: str, seed: int = 0) -> list[Any]:
+    source = random.Random(f"{name}{seed}")
+    found = (draw_and_bytes(described_modules(rare=name), source.randbytes(16 << 10)) for _ in range(COUNT))
+    return [each[0] for each in found if each is not None]
+
+
+@pytest.mark.parametrize("idiom", RARE, ids=lambda idiom: idiom.name)
+def test_a_module_that_is_asked_for_one_holds_it(idiom: Idiom) -> None:
+    modules = drawn(idiom.name)
+    held = [each for each in modules if idiom.name in each.idioms]
+    assert len(held) > COUNT * 2 // 3
+    assert not any(complaint(each.module) for each in modules)
+    assert all(set(idiom.acts_on) <= set(passes_for(idiom.name)) for _ in held)
+    facts = [facts_of(each.module, each.idioms) for each in held]
+    assert any(weight_of(name, each) == AIMED for name in idiom.acts_on for each in facts)
+    plain_build(next(each.module for each in held if each.executable))
+
+
+@pytest.mark.parametrize(
+    ("idiom", "name"), [(idiom, name) for idiom in RARE for name in idiom.acts_on], ids=lambda each: str(each)[:40]
+)
+def test_its_pass_acts(idiom: Idiom, name: str) -> None:
+    acted = 0
+    for number, each in enumerate(drawn(idiom.name, 1)):
+        facts = facts_of(each.module, each.idioms)
+        ref = PassRef(name, PASS_ROWS[name].draw(Choices(draws_of(random.Random(number))), facts))
+        try:
+            with tvm.target.Target("llvm"):
+                acted += not tvm.ir.structural_equal(ref.build()(each.module), each.module)
+        except Exception:
+            acted += 1  # by a defect, or because it is not prepared
+    assert acted > COUNT // 3
+
+
+def test_they_are_nowhere_else() -> None:
+    names = {idiom.name for idiom in RARE}
+    assert len(names) == len(RARE)
+    assert names.isdisjoint(idiom.name for idiom in IDIOMS)
+    assert names.isdisjoint(idiom.name for each in for_passes().values() for idiom in each)
