@@ -277,8 +277,6 @@ def captured_symbols(scope: Scope) -> Value:
         bounds = {"tir_var_upper_bound": dict.fromkeys(names, 8), "tir_var_lower_bound": dict.fromkeys(names[:1], 1)}
         scope.frame.attrs |= bounds if scope.flip() else {"tir_var_upper_bound": bounds["tir_var_upper_bound"]}
         if scope.flip():
-            scope.frame.attrs["relax.memory_plan_dynamic_func_output"] = True
-        if scope.flip():
             scope.frame.attrs["relax.rewrite_cuda_graph.capture_symbolic_vars"] = names
     return made
 
