@@ -134,7 +134,7 @@ def of_tests_only(
                 "function": name[:_NAME],
                 "tests": files.most_common(1)[0][0],
                 "reason": next(
-                    (row["reason"] for row in why if row["function"] in name and row.get("file", file) == file), ""
+                    (row["reason"] for row in why if row.get("function", "") in name and row["file"] == file), ""
                 ),
             }
         )

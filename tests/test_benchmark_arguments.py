@@ -18,6 +18,8 @@ UNUSABLE = [
     ("coordinator --seed -1", "no whole number from 0 on"),
     ("coordinator --shards many", COUNT),
     ("compiler_coverage --shards 0", COUNT),
+    ("compiler_coverage --campaigns DIR", "contains no campaign"),
+    ("compiler_coverage --tests-blocks FILE", "is no JSON"),
     ("faults --totals FILE", "is no JSON"),
     ("faults --totals LISTS", "something else than objects with turn"),
     ("faults --totals nowhere/file", "is in no directory"),
