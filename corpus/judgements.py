@@ -29,6 +29,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         cause: Name of the cause, the same for findings of one cause.
         cases: Cases of the corpus that have this cause.
         reason: Why, in a sentence or two.
+        of_report: What is wrong with the report of the finding, which issues do not tell.
         place: File and function of TVM that are at fault.
         mend: What a mend would be.
         upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
@@ -48,6 +49,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     cause: str
     cases: tuple[str, ...] = ()
     reason: str
+    of_report: str = ""
     place: str = ""
     mend: str = ""
     upstream: str = ""

@@ -35,6 +35,7 @@ from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 from strategies.seeds import splice
 from strategies.seeds.collection import SeedRef
+from strategies.source_operators import source_operators
 
 T = TypeVar("T")
 
@@ -158,7 +159,7 @@ def fragment_at(target: str) -> Fragment:
 SHARE = 10
 """The weight of all operators together, beside which those of ``ir_modules(operators=...)`` count."""
 
-AIMED_VAGUE = 4
+AIMED_VAGUE = 8
 """Of modules with operators that are aimed at, one in so many gives them operands of less precise types."""
 
 
@@ -237,7 +238,7 @@ def ir_modules(
     max_functions: int = 5,
     max_bindings: int = 12,
     executable: bool | None = None,
-    operators: Mapping[str, int] | None = None,
+    operators: Mapping[str, int] | str | None = None,
     plant: Fragment | Callable[..., Any] | Iterable[Fragment | Callable[..., Any]] = (),
 ) -> st.SearchStrategy[Any]:
     """Return a strategy of well-formed ``tvm.IRModule``s of Relax functions.
@@ -255,16 +256,17 @@ def ir_modules(
             with an operator that never executes; ``None``: mostly executable ones.
         operators: Operators to generate more often, with operands of higher rank, often the results of earlier calls to
             the same operators. Those with two operands are also called with constants filled with 0, 1, 2, -1 or 0.5.
-            About one call in six takes operands declared without a shape, rank or dtype, and is not executed. All
+            About one module in seven has operands declared without a shape, rank or dtype, and is not executed. All
             operators together have a weight of 10, so with ``{"relax.split": 5}`` one operator in three is a
-            ``split`` (5 out of 10 + 5), and with ``{"relax.split": 30}`` three in four are.
+            ``split`` (5 out of 10 + 5), and with ``{"relax.split": 30}`` three in four are. A pass as text,
+            ``"mycompiler.clips:LowerClip"``, stands for the operators that its source names, each with weight 30.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.
 
     Raises:
-        ValueError: when a feature is both demanded and forbidden, the counts are out of range, or an operator is
-            unknown.
+        ValueError: when a feature is both demanded and forbidden, the counts are out of range, an operator is unknown,
+            or a pass cannot be imported.
     """
     __tracebackhide__ = True  # in pytest the user's line is shown
     return described_modules(
@@ -282,7 +284,7 @@ def described_modules(
     max_bindings: int = 12,
     executable: bool | None = None,
     seeds: SeedRef | None = None,
-    operators: Mapping[str, int] | None = None,
+    operators: Mapping[str, int] | str | None = None,
     plant: Fragment | Callable[..., Any] | Iterable[Fragment | Callable[..., Any]] = (),
     rare: str = "",
 ) -> st.SearchStrategy[Described]:
@@ -302,7 +304,7 @@ def described_modules(
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     if not 1 <= max_functions <= 5 or max_bindings < 1:
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
-    weights = operators or {}
+    weights = source_operators(operators) if isinstance(operators, str) else operators or {}
     weighted = tuple((row, weights[name]) for name, row in named_rows(weights).items())
     fragments = (plant,) if isinstance(plant, Fragment) or callable(plant) else tuple(plant)
     planted = tuple(each if isinstance(each, Fragment) else Fragment(each) for each in fragments)

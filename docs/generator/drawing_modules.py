@@ -108,6 +108,10 @@ def test_my_pass(module):
 |---|---|---|
 {options}
 
+Modules with operands of unknown shape, rank or dtype cannot be executed, because TVM builds none of them. relaxfuzz compares their results
+only by proof or with its interpreter. It then counts results that agree, but does not report a difference, because no script could reproduce
+it. To generate only executable modules, write `ir_modules(operators=..., executable=True)`.
+
 A planted function takes one float32 tensor of shape (2, 3). For other operands, or more than one, use `Fragment`:
 
 ```python
@@ -134,8 +138,13 @@ decided separately for each module. A demanded feature also enables the features
 ## A campaign
 
 `relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` generates an operator more often in a campaign. In a configuration
-file, write `operators = ["relax.permute_dims=30"]`. `--plant FILE.py:projection` inserts your code: a function of one float32 tensor of
-shape (2, 3), or a `Fragment` assigned to a name in the file. A campaign is resumed only with the same weights and the same planted code.
+file, write `operators = ["relax.permute_dims=30"]`. `--operators auto` selects the operators that the source code of your passes names: those
+in the file of the pass or, if it names none, in the files of your project that it imports. They are looked up when the campaign starts, so the
+selection changes with the pass. `relaxfuzz init` writes `operators = "auto"`, and a test with `ir_modules(operators="FILE.py:FACTORY")`,
+which does the same. If the source names no operator, no operator is generated more often.
+
+`--plant FILE.py:projection` inserts your code: a function of one float32 tensor of shape (2, 3), or a `Fragment` assigned to a name in the
+file. A campaign is resumed only with the same weights and the same planted code.
 
 `features_of(module)` returns the features of a module, and `operators_of(module)` its operators. `relaxfuzz ops` lists the operators that
 relaxfuzz generates.

@@ -42,6 +42,8 @@ from relaxkit.passes.plugins import require
 
 DEFAULT_SECONDS = 600.0
 """Of a campaign that is given no budget."""
+SOURCE = "auto"
+"""The value of ``operators`` that stands for those that the source of the user's passes names."""
 _PROBE_MODULES = 10
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
 _Tried = str | set[tuple[str, str]]
@@ -107,6 +109,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         names = parse_passes(given["passes"], pass_names())
     elif not users:
         names = pass_names()
+    named = given.get("operators") == SOURCE
     place, digest = seed_collection(given["seeds"]) if "seeds" in given else ("", "")
     config = Config(
         seed=seed,
@@ -122,7 +125,7 @@ def configure(given: Mapping[str, Any]) -> Config:
         seeds_digest=digest,
         plugins=plugins.targets,
         shares=parse_switch(given.get("shares", "on"), "--shares"),
-        operators=parse_operators(given.get("operators", "")),
+        operators=() if named else parse_operators(given.get("operators", "")),
         plants=tuple(dict.fromkeys(absolute_target(target, "--plant") for target in given.get("plant", ()))),
         guide=parse_switch(given.get("guide", "off"), "--guide"),
     )
@@ -134,7 +137,9 @@ def configure(given: Mapping[str, Any]) -> Config:
         raise ConfigError("--guide on needs --coverage")
     code = [sources(place) for place in plugins.places] + [try_pass(ref) for ref in users]
     code += [_tried(probe_plant, target, "--plant", target) for target in config.plants]
-    return replace(config, code=tuple(sorted(set().union(*code))))
+    return replace(
+        config, code=tuple(sorted(set().union(*code))), operators=_named_by(users) if named else config.operators
+    )
 
 
 def cores() -> int:
@@ -177,11 +182,20 @@ def try_pass(ref: PassRef) -> set[tuple[str, str]]:
     return _tried(probe, ref, "--pass", ref.target)
 
 
-def try_modules(ref: PassRef, operators: Mapping[str, int]) -> str:
+def try_modules(ref: PassRef) -> str:
     """Run a pass on a few modules in a process of its own, and return how it fails there."""
     with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
-        answer = worker.call(probe_modules, (ref, operators))
+        answer = worker.call(probe_modules, ref)
     return f"it ended the process: {answer.detail}" if isinstance(answer, Died) else answer
+
+
+def _named_by(refs: tuple[PassRef, ...]) -> tuple[tuple[str, int], ...]:
+    """Return the operators that the source of passes names, read in a process of its own, which imports them."""
+    with IsolatedWorker(time_limit=_PROBE_SECONDS) as worker:
+        answer = worker.call(probe_operators, refs)
+    if isinstance(answer, Died):
+        raise ConfigError(f"--operators {SOURCE}: importing a pass ended the process: {answer.detail}")
+    return answer
 
 
 def _tried(probe: Callable[[Any], _Tried], what: object, option: str, target: str) -> set[tuple[str, str]]:
@@ -212,14 +226,20 @@ def probe_plant(target: str) -> _Tried:
     return _probed(lambda: fragment_at(target).try_out(), target, split_target(target)[0])
 
 
-def probe_modules(what: tuple[PassRef, Mapping[str, int]]) -> str:
-    """Runs in a worker: how a pass fails on one of a few modules with these operators; empty where it does on none."""
+def probe_operators(refs: tuple[PassRef, ...]) -> tuple[tuple[str, int], ...]:
+    """Runs in a worker: the operators that the source of passes names, with their weights."""
+    from strategies.source_operators import source_operators
+
+    return tuple(sorted({pair for ref in refs if ref.is_user for pair in source_operators(ref.target).items()}))
+
+
+def probe_modules(ref: PassRef) -> str:
+    """Runs in a worker: how a pass fails on one of a few modules that suit it; empty where it does on none."""
     from oracles import Outcome, Subject, judge
     from strategies import ir_modules
     from strategies.scope.from_bytes import draw_and_bytes
 
-    ref, operators = what
-    strategy = ir_modules(operators=dict(operators))
+    strategy = ir_modules(operators=ref.target)
     for number in range(_PROBE_MODULES):
         drawn = draw_and_bytes(strategy, random.Random(number).randbytes(1 << 14))
         for verdict in judge(Subject(drawn[0], [ref]), [OracleName.CRASH]) if drawn is not None else ():

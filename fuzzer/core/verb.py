@@ -113,7 +113,8 @@ OPTIONS = (
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
     Option("operators", "NAME=N,NAME=N", "generate these operators more often: all operators together have weight "
            "10, and the weights given here are added to that, so with relax.permute_dims=30, about three in four "
-           "operators are permute_dims (docs/drawing-modules.md)", _NAMES),
+           "operators are permute_dims; auto: those that the source of your passes names, each with weight 30 "
+           "(docs/drawing-modules.md)", _NAMES),
     Option("plant", "FILE.py:FUNCTION", "insert this code into most modules: a relaxfuzz.Fragment, or a Python "
            "function that takes a tensor expression and returns one, in a file or as package.module:FUNCTION; "
            "repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),

@@ -36,8 +36,13 @@ class Changes:
 
     @property
     def worse(self) -> list[Ruling]:
-        """Regressions, collapses, and subjects without any evidence left."""
-        return [ruling for ruling in self.rulings if ruling.status is not RulingStatus.OK]
+        """Regressions and collapses."""
+        return [ruling for ruling in self.rulings if ruling.status is RulingStatus.FAIL]
+
+    @property
+    def short(self) -> list[Ruling]:
+        """Subjects without any evidence left."""
+        return [ruling for ruling in self.rulings if ruling.status is RulingStatus.SHORT]
 
 
 def compare_with(now: MeasuredCampaign, before: MeasuredCampaign) -> Changes:
@@ -57,8 +62,9 @@ def compare_with(now: MeasuredCampaign, before: MeasuredCampaign) -> Changes:
 
 def render(changes: Changes) -> list[str]:
     """Lines for people; the last one sums up."""
-    worse = changes.worse
+    worse, short = changes.worse, changes.short
     lines = [ruling.line for ruling in worse[:_MOST]] + _more(worse, "FAIL")
+    lines += [ruling.line for ruling in short[:_MOST]] + _more(short, "SHORT")
     lines += [_better_line(ruling) for ruling in changes.better[:_MOST]]
     lines += _more(changes.better, "better")
     come, gone = by_standing(changes.come), by_standing(changes.gone)
@@ -71,9 +77,9 @@ def render(changes: Changes) -> list[str]:
         for standing in Standing
         if standing is Standing.FINDING or come[standing] or gone[standing]
     )
-    lines.append(
-        f"{counted(len(changes.rulings), 'comparison')}: {len(worse)} worse, {len(changes.better)} better; {moved}"
-    )
+    lacking = f", {len(short)} without checks" if short else ""
+    compared = counted(len(changes.rulings) - len(short), "comparison")
+    lines.append(f"{compared}: {len(worse)} worse, {len(changes.better)} better{lacking}; {moved}")
     return lines
 
 
@@ -113,6 +119,7 @@ def as_json(changes: Changes) -> dict[str, Any]:
     return {
         "comparisons": rows(changes.rulings),
         "worse": rows(changes.worse),
+        "short": rows(changes.short),
         "better": [
             {"demand": each.requirement.value, "subject": each.subject, "rate": each.numbers["baseline_rate"],
              "baseline_rate": each.numbers["rate"], "p": each.numbers["p"]}

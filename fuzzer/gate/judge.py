@@ -97,7 +97,7 @@ def judge_campaign(
     known = excused_by(known_here, policy)
     excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
     findings = sort_findings(known_here, policy, rules, measured, baseline)
-    accepts = policy.comparing.accept_findings and policy.baseline is not None
+    accepts = policy.comparing.accept_findings and baseline is not None
     rulings = finding_rulings(findings, measured.directory, "in the baseline" if accepts else "on your list")
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:

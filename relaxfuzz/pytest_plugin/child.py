@@ -24,7 +24,7 @@ from fuzzer.core.text import first_line, printable
 from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, check, watched_by
-from oracles.core.verdict import Agreement, Outcome, Verdict
+from oracles.core.verdict import Outcome, Verdict
 from oracles.users_pass import rewritten
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
 from relaxkit.ir.walk import operators_of
@@ -74,6 +74,7 @@ class BodyResult:
         error: The pickled exception, where it can be pickled.
         counts: What was judged.
         notes: What a user's pass does that no contract speaks of, and on how many modules.
+        uncompared: Why results of changed modules were not compared, and of how many.
     """
 
     outcome: str
@@ -82,6 +83,7 @@ class BodyResult:
     error: bytes = b""
     counts: dict[str, int] = field(default_factory=dict)
     notes: dict[str, int] = field(default_factory=dict)
+    uncompared: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,7 @@ class _CheckRecorder:
         self._operators: set[str] = set()
         self.seen: set[str] = set()
         self.notes: Counter[str] = Counter()
+        self.uncompared: Counter[str] = Counter()
         self._now: JudgedModule | None = None
         self._subject: Subject | None = None
         self.failed: JudgedModule | None = None
@@ -179,14 +182,15 @@ class _CheckRecorder:
 
     def end(self, verdicts: list[Verdict]) -> list[Verdict]:
         die_if_out_of_memory(verdicts)
-        verdicts = [self._considered(verdict) for verdict in verdicts]
+        judged, verdicts = verdicts, [self._considered(verdict) for verdict in verdicts]
         assert self._now is not None
         assert self._subject is not None
         fails = any(verdict.outcome is Outcome.FAIL for verdict in verdicts)
         if not self._over:
-            did = rewritten(self._subject)
-            proved = did and any(verdict.reason == Agreement.PROVED.value for verdict in verdicts)
-            self.counts.update({"checks": 1, "changed": did, "proved": proved, "failing": fails})
+            self.counts.update({"checks": 1, "failing": fails})
+            if rewritten(self._subject):
+                self.counts["changed"] += 1
+                self._count_results(judged)
             self.counts["operators"] = len(self._operators)
             self.counts.update(str(verdict.outcome) for verdict in verdicts)
             self.notes.update({verdict.note for verdict in verdicts if verdict.note})
@@ -195,6 +199,16 @@ class _CheckRecorder:
         self._file.unlink(missing_ok=True)
         breadcrumb("")
         return verdicts
+
+    def _count_results(self, verdicts: list[Verdict]) -> None:
+        """Count in which way the results of a changed module were compared, or why they were not."""
+        for verdict in verdicts:
+            if verdict.oracle is OracleName.NUMERIC:
+                if verdict.outcome in (Outcome.PASS, Outcome.FAIL):
+                    self.counts["compared"] += 1
+                    self.counts[verdict.reason or "differing"] += 1
+                else:
+                    self.uncompared[verdict.reason] += 1
 
     def _considered(self, verdict: Verdict) -> Verdict:
         """Pass over a failure that is accepted, or was reported by this test."""
@@ -240,7 +254,8 @@ def run_body(_: object) -> Iterator[BodyResult]:
 
     def result() -> BodyResult:
         return BodyResult(
-            first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes)
+            first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes),
+            dict(watch.uncompared),
         )  # fmt: skip
 
     try:

@@ -63,12 +63,12 @@ def run_isolated(item: pytest.Function) -> None:
                 break
             judged = last_judged(body.folder)
             if tries == _MOST_DEATHS or judged is None or not _excused(judged, answer, options):
-                _count(item, {}, {})
+                _count(item, BodyResult("failed"))
                 _raise_death(item, answer, judged, body.folder, options)
             else:
                 body = replace(body, passed_over=body.passed_over | {judged.key})
         assert isinstance(answer, BodyResult)
-        _count(item, answer.counts, answer.notes)
+        _count(item, answer)
         if answer.outcome == "skipped":
             pytest.skip(answer.text)
         if answer.outcome == "xfailed":
@@ -134,8 +134,9 @@ def _quiet_fork() -> Iterator[None]:
         yield
 
 
-def _count(item: pytest.Function, counts: dict[str, int], notes: dict[str, int]) -> None:
-    item.user_properties.append((PROPERTY, {"counts": counts, "notes": notes}))
+def _count(item: pytest.Function, ended: BodyResult) -> None:
+    counted = {"counts": ended.counts, "notes": ended.notes, "uncompared": ended.uncompared}
+    item.user_properties.append((PROPERTY, counted))
 
 
 def _last_words(folder: Path) -> str:

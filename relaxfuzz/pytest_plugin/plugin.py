@@ -22,6 +22,10 @@ from relaxfuzz.pytest_plugin.options import (
 
 ISOLATE = "relaxfuzz_isolate"
 _TEXT = "relaxfuzz_text"
+_WAYS = {
+    "proved": "proved for all inputs", "interpreted": "interpreted", "executed": "executed", "differing": "failed",
+}  # fmt: skip
+"""How results were compared."""
 _SELDOM = (("reject", "rejected"), ("invalid", "invalid"))
 
 
@@ -101,15 +105,24 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     total = Counter(value["counts"])
     if not total:  # the process died
         return
+    ways = [f"{total[key]} {word}" for key, word in _WAYS.items() if total[key]]
     yield (
         f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
         f"pass, {total['operators']} operators covered; "
-        f"results proved equal for all inputs: {total['proved']} of {total['changed']}; "
-        f"verdicts: {total['pass']} passed, {total['skip']} skipped, "
+        f"results compared on {total['compared']} of {total['changed']}"
+        + (f" ({', '.join(ways)})" if ways else "")
+        + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
         + f"{total['fail']} failed"
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
     )
+    if (reasons := Counter(value["uncompared"]).most_common(1)) and not total["compared"]:
+        (reason, count) = reasons[0]
+        yield (
+            f"warning: no results were compared on the modules that the pass changed, so it may compute anything; "
+            f"reason: {reason} ({count} of {total['changed']}). Try ir_modules(executable=True) "
+            "(docs/own-pass.md of relaxfuzz)."
+        )
     for note, count in value["notes"].items():
         yield f"note ({count} module{'s' * (count > 1)}): {note}"
 

@@ -203,20 +203,26 @@ def load_named(target: str) -> Any:
         PassReferenceError: It cannot be had.
     """
     where, name, _ = split_target(target)
+    module = load_module(target)
+    if getattr(module, name, None) is None:
+        own = [key for key, value in vars(module).items() if not _is_imported(module, key, value)]
+        raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, own)}")
+    return getattr(module, name)
+
+
+def load_module(target: str) -> ModuleType:
+    """Import the file or module of ``FILE.py:NAME`` or ``package.module:NAME``; raises ``PassReferenceError``."""
+    where = split_target(target)[0]
     if not where.endswith(".py") and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # as for `python -m`
     try:
-        module = import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+        return import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
     except PassReferenceError:
         raise
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         raise PassReferenceError(f"'{where}' cannot be imported: {type(error).__name__}: {error}") from error
-    if getattr(module, name, None) is None:
-        own = [key for key, value in vars(module).items() if not _is_imported(module, key, value)]
-        raise PassReferenceError(f"'{where}' has no '{name}'{near_matches(name, own)}")
-    return getattr(module, name)
 
 
 def _is_imported(module: ModuleType, name: str, value: Any) -> bool:
@@ -270,15 +276,17 @@ def sources(place: str) -> set[tuple[str, str]]:
 
     Each is named by its path from the directory that all of it is imported from.
     """
+    root, files = own_files(place)
+    return {(str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()[:16]) for each in files}
+
+
+def own_files(place: str) -> tuple[Path, set[Path]]:
+    """Return the directory that a file or module of the user's was imported from, and all files loaded from there."""
     file = Path(place).resolve() if place.endswith(".py") else Path(sys.modules[place].__file__ or "")
     root = file.parent if place.endswith(".py") or _root_of(place) == Path() else _root_of(place)
     loaded = {Path(name).resolve() for each in [*sys.modules.values()] if (name := getattr(each, "__file__", None))}
     mine = {each for each in loaded if each.is_relative_to(root) and not _installed_below(root, each)}
-    return {
-        (str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()[:16])
-        for each in {file, *mine}
-        if each.is_file()
-    }
+    return root, {each for each in {file, *mine} if each.is_file()}
 
 
 def _installed_below(root: Path, file: Path) -> bool:

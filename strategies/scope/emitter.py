@@ -149,12 +149,15 @@ class BindingEmitter(Choices):
         if not is_known(ty):
             return None
         mark = tvm_ffi.structural_hash(expr) if self.module.watched else None
-        both = self.has(Feature.VAGUE_TYPES) and not self._is_aimed(expr)
+        aimed = self._is_aimed(expr)
+        both = self.has(Feature.VAGUE_TYPES) and not aimed
         loosens = self.has(Feature.VAGUE_OPERANDS) and not (both and self.index(2))
-        if loosens and (chosen := with_vague_operands(self, self.builder, expr)):
+        if loosens and (chosen := with_vague_operands(self, self.builder, expr, together=aimed)):
             given = call_operands(expr)
-            for place, less in chosen:
-                given[place] = self.forgotten(given[place], less)
+            for operand, less in chosen:
+                forgotten = self.forgotten(given[operand[0]], less)
+                for place in operand:
+                    given[place] = forgotten
             expr = self.builder.normalize(with_operands(expr, given))
             declared = expr.ty
         elif self.has(Feature.VAGUE_TYPES):

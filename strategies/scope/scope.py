@@ -41,8 +41,9 @@ MAX_SYMBOLS = 5
 _RANKS = (2, 1, 2, 3, 0, 2, 1, 4, 2, 3, 1, 2, 4, 3, 5, 6)
 """Ranks of what is made when any will do, weighted by repetition, simplest first."""
 
-_HIGH = (3, 4)
-"""Ranks of operands of an operator that is aimed at: what it does to one axis differs from what it does to another."""
+_AIMED_RANKS = ((), (0,), *((3, 4),) * 6)
+"""Ranks of the first operand of an operator that is aimed at, of which one entry is drawn; an empty one is any rank.
+Mostly high ones: what the operator does to one axis differs from what it does to another."""
 
 
 class NothingAtHand(Exception):
@@ -58,7 +59,7 @@ class Scope(BindingEmitter):
         eager: While true, a request that no computed value satisfies raises :class:`NothingAtHand`; the first request
             ends it.
         aim: The operator that is drawn, where the caller of ``ir_modules`` aims at it: its first request is for a
-            tensor of a high rank, if possible for what the same operator made; that ends it.
+            tensor of one of :data:`_AIMED_RANKS`, if possible for what the same operator made; that ends it.
         aimed: Whether the operator that is drawn is one that the caller aims at.
     """
 
@@ -133,8 +134,9 @@ class Scope(BindingEmitter):
         fits: list[Value] = []
         given: list[Value] = []
         aim, self.aim = self.aim, ""
-        if aim and shape is None and self.index(8):
-            ranks = [rank for rank in (_RANKS if ranks is None else ranks) if rank in _HIGH] or ranks
+        if aim and shape is None:
+            wanted = self.pick(_AIMED_RANKS)
+            ranks = [rank for rank in (_RANKS if ranks is None else ranks) if rank in wanted] or ranks
         for value in reversed(self.values):
             if value.dims is None or not value.dtype or value.device is not None:
                 continue  # what lives on another device joins no computation until it is moved back

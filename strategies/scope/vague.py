@@ -51,16 +51,19 @@ _CRASHING = frozenset({"relax.nn.attention", "relax.nn.attention_bias", "relax.n
 """Operators whose type inference reads the shape of an operand that has none: the process dies (``attention.cc``)."""
 
 
-def with_vague_operands(choices: Choices, builder: Any, call: Any) -> list[tuple[int, Any]]:
+def with_vague_operands(
+    choices: Choices, builder: Any, call: Any, *, together: bool = False
+) -> list[tuple[tuple[int, ...], Any]]:
     """Draw the operands of an operator's call that it still takes when less is known of them, with their types.
 
     Args:
         choices: Decides.
         builder: Normalizes: what it refuses, the operator does not take.
         call: A normalized call.
+        together: Whether a variable that is given twice stays one operand (``add(x, x)``).
 
     Returns:
-        Places among :func:`call_operands`, each with the type that says less.
+        Places among :func:`call_operands`, each time of one operand, with the type that says less.
     """
     if not isinstance(call.op, Op) or call.op.name in _CRASHING or call.op.name.startswith("relax.call_"):
         return []
@@ -68,9 +71,15 @@ def with_vague_operands(choices: Choices, builder: Any, call: Any) -> list[tuple
     places = [index for index, arg in enumerate(given) if isinstance(arg, relax.Var) and is_known(arg.ty)]
     if not places:
         return []
-    chosen = [(place, vague(choices, given[place].ty)) for place in choices.subset(places[:8])]
-    for place, ty in chosen:
-        given[place] = relax.Var("vague", ty)
+    alike = [
+        tuple(at for at in places if at == place or (together and given[at].same_as(given[place]))) for place in places
+    ]
+    operands = list(dict.fromkeys(alike))
+    chosen = [(operand, vague(choices, given[operand[0]].ty)) for operand in choices.subset(operands[:8])]
+    for operand, ty in chosen:
+        variable = relax.Var("vague", ty)
+        for place in operand:
+            given[place] = variable
     try:
         made = builder.normalize(with_operands(call, given))
     except Exception:  # TVM refuses in several ways what an operator does not take

@@ -77,6 +77,21 @@ def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.Ca
     assert [row["id"] for row in values["new"]] == [finding_id("crack")]
 
 
+def test_an_oracle_without_checks_is_not_worse_but_too_little_evidence(
+    tmp_path: Path, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = {key: count for key, count in CLEAN.items() if key[0] == "crash"}
+    now = campaign(tmp_path / "now", counts, {"boom": 7, "ba\x1bng": 1})
+    assert main(["baseline", str(now), "--compare", str(kept)]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("SHORT numeric: no checks at all; about 1500 were expected from the baseline's 1500 ")
+    assert ": 0 worse, 0 better, 1 without checks; " in said
+    assert main(["baseline", str(now), "--compare", str(kept), "--json"]) == 3
+    values = json.loads(capsys.readouterr().out)
+    assert values["worse"] == []
+    assert [row["subject"] for row in values["short"]] == ["numeric"]
+
+
 def test_better_is_said_with_both_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = campaign(tmp_path / "before", CLEAN, {"boom": 100}, {**TRIGGERS, "FuseOps": (1000, 100)})
     assert main(["baseline", str(before), "--output", str(tmp_path / "b.json")]) == 0

@@ -13,6 +13,7 @@ from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 
 from fuzzer.cli.main import main
 from fuzzer.findings.family import Traits
+from fuzzer.store.known import KnownAs
 from fuzzer.store.records import SUSPECTS, FindingState
 from fuzzer.store.writer import Store
 
@@ -342,6 +343,19 @@ def test_noise_is_no_regression(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 12}), policy) == 0
     assert gate.lines[0].startswith("ok    crash: 2012 checks")
     assert f"note  in the baseline: {finding_id('boom')} S3? crash FuseOps: boom (12x)" in "\n".join(gate.lines)
+
+
+def test_a_new_finding_is_not_in_the_baseline_only_if_there_is_one(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "fuzzer.gate.findings.recognize",
+        lambda found, _: {each.id: KnownAs("a-case", "why", "", False, False) for each in found},
+    )
+    policy = 'baseline = "none-yet.json"\n[regression]\naccept_findings = true\n[oracles.crash]\n'
+    now = campaign(gate.directory / "now", CLEAN, {"boom": 1})
+    for written, said in ((policy, False), (gate.baseline(CLEAN) + policy.partition("\n")[2], True)):
+        assert gate(now, written) == 1
+        assert ("; not in the baseline; " in gate.lines[0]) is said, gate.lines
+        assert ("; not on your list; " in gate.lines[0]) is not said, gate.lines
 
 
 def test_a_known_finding_that_became_frequent_is_no_regression(gate: Gate) -> None:

@@ -12,15 +12,15 @@ import pytest
 from prepared_campaigns import CLEAN, campaign
 from ruamel.yaml import YAML
 
-from fuzzer.campaign.setup import merged
+from fuzzer.campaign.setup import configure, merged
 from fuzzer.cli.main import main
 from fuzzer.cli.options import parser_of
 from fuzzer.cli.verbs import init as init_verb
 from fuzzer.cli.verbs.baseline import VERB as BASELINE
 from fuzzer.cli.verbs.gate import VERB as GATE
-from fuzzer.cli.verbs.init import VERB, _aimed
+from fuzzer.cli.verbs.init import VERB
 from fuzzer.cli.verbs.triage import VERB as TRIAGE
-from fuzzer.core.config import ConfigError, parse_operators, project_config, project_file
+from fuzzer.core.config import ConfigError, project_config, project_file
 from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.policy import load_policy
@@ -68,49 +68,30 @@ def init(folder: Path, *arguments: str) -> int:
 
 def test_what_it_writes_for_a_pass_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
-    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"]}
+    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"], "operators": "auto"}
     policy = load_policy(tmp_path / ".relaxfuzz" / "policy.toml", ["LowerClip"], list)
     assert policy.baseline == tmp_path / ".relaxfuzz" / "baseline.json"
     test = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
     compile(test, "test", "exec")
     assert f'check(module, "{PASS}")' in test
     project = tmp_path / "pyproject.toml"
-    project.write_text(project.read_text().replace("# operators", "operators"))
-    assert parse_operators(str(project_config(tmp_path)["operators"])) == (("relax.permute_dims", 30),)
     project.unlink()
     assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert "relaxfuzz run" in capsys.readouterr().out
 
 
-def test_operators_that_the_pass_names_are_drawn_more(tmp_path: Path) -> None:
-    source = (
-        'import tvm\nfrom tvm.relax import op\nMULTIPLY = tvm.ir.Op.get("relax.multiply")\nNORM = op.nn.layer_norm\n'
-    )
-    (tmp_path / "folds").mkdir()
-    (tmp_path / "folds" / "one.py").write_text(f"{SOURCE}\n{source}")
-    arguments = parser_of(VERB).parse_args([str(tmp_path), "--pass", "folds.one:LowerClip"])
-    assert VERB.run(arguments) == 0
-    aimed = (("relax.multiply", 30), ("relax.nn.layer_norm", 30))
-    assert set(parse_operators(project_config(tmp_path)["operators"])) == set(aimed)
-    text = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
-    assert all(f'"{name}": {weight}' in text for name, weight in aimed)
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        "from tvm.relax.op import (\n    multiply as times,\n    nn,\n)\nNORM = nn.layer_norm\n",
-        "from tvm.relax.op import multiply\nfrom tvm.relax.op.nn import layer_norm, relu as layer\n",
-        "NAMES = ['relax.multiply', 'relax.nn.layer_norm']\n",
-    ],
-)
-def test_operators_are_found_where_a_package_hides_its_pass(tmp_path: Path, named: str) -> None:
-    (tmp_path / "package").mkdir()
-    (tmp_path / "package" / "__init__.py").write_text("from package.inner import LowerClip\n")
-    (tmp_path / "package" / "inner.py").write_text(f"{SOURCE}\n{named}")
-    files = ["package/__init__.py", "package/inner.py"]
-    expected = {"relax.multiply", "relax.nn.layer_norm"} | ({"relax.nn.relu"} if "relu" in named else set())
-    assert set(_aimed(tmp_path, ["package:LowerClip"], files)) == expected
+def test_operators_are_those_that_the_pass_names_when_it_is_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not those that it named when `init` ran."""
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "clips.py"
+    assert init(tmp_path, "--pass", PASS) == 0
+    assert f'ir_modules(operators="{PASS}")' in (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
+    for number, operator in enumerate(("relax.multiply", "relax.nn.layer_norm")):
+        source.write_text(f'{SOURCE}\nNAME = "{operator}"\n{"#" * number}\n')
+        config = configure({**merged({"config": tmp_path / "pyproject.toml"}), "max-examples": "1"})
+        assert config.operators == ((operator, 30),)
 
 
 def test_in_an_empty_repository_pytest_needs_nothing_else(tmp_path: Path) -> None:
@@ -194,7 +175,7 @@ def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest
         "[tool.relaxfuzz]  # ours\nworkers = 1\n\n[tool.pytest.ini_options]\naddopts = '-q'\n\n[tool.other]\nx = 1"
     )
     assert init(tmp_path, "--pass", PASS) == 0
-    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"], "workers": "1"}
+    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"], "operators": "auto", "workers": "1"}
     table = read_toml(project).table["tool"]
     assert table["pytest"]["ini_options"] == {
         "pythonpath": ["."], "relaxfuzz_min_changed": 1, "relaxfuzz_known": "findings.toml", "addopts": "-q"
@@ -202,7 +183,9 @@ def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest
     assert "[tool.relaxfuzz]  # ours" in project.read_text()
     capsys.readouterr()
     assert init(tmp_path, "--pass", "clips.py:LowerMore", "--force") == 0
-    assert project_config(tmp_path) == {"pass": [f"{tmp_path}/clips.py:LowerMore"], "workers": "1"}
+    assert project_config(tmp_path) == {
+        "pass": [f"{tmp_path}/clips.py:LowerMore"], "operators": "auto", "workers": "1"
+    }  # fmt: skip
     assert f"wrote {project}" in capsys.readouterr().out
 
 
@@ -210,7 +193,7 @@ def test_keys_of_several_lines_are_replaced_and_others_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = tmp_path / "pyproject.toml"
-    project.write_text('[tool.relaxfuzz]\npass = [\n  "clips.py:LowerMore",\n]\nseed = 1\n')
+    project.write_text('[tool.relaxfuzz]\npass = [\n  "clips.py:LowerMore",\n]\nseed = 1\noperators = "auto"\n')
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     assert init(tmp_path, "--pass", PASS) == 0
     said = capsys.readouterr().out
@@ -219,12 +202,12 @@ def test_keys_of_several_lines_are_replaced_and_others_named(
     keys = "  pythonpath = .\n  relaxfuzz_min_changed = 1\n  relaxfuzz_known = findings.toml\n"
     assert f"add to pytest.ini:\n{keys}" in said
     assert init(tmp_path, "--pass", PASS, "--force") == 0
-    assert read_toml(project).table == {"tool": {"relaxfuzz": {"pass": [PASS], "seed": 1}}}
+    assert read_toml(project).table == {"tool": {"relaxfuzz": {"pass": [PASS], "seed": 1, "operators": "auto"}}}
     assert project.read_text().startswith(f'[tool.relaxfuzz]\npass = ["{PASS}"]\n')
     project.write_text("tool.relaxfuzz = {seed = 1}\n")
     capsys.readouterr()
     assert init(tmp_path, "--pass", PASS, "--force") == 0
-    assert read_toml(project).table == {"tool": {"relaxfuzz": {"seed": 1, "pass": [PASS]}}}
+    assert read_toml(project).table == {"tool": {"relaxfuzz": {"seed": 1, "pass": [PASS], "operators": "auto"}}}
 
 
 @pytest.mark.parametrize(
@@ -352,7 +335,8 @@ def test_a_wrong_key_of_the_project_is_named_with_its_place(tmp_path: Path) -> N
 def test_the_command_line_outranks_what_a_file_tests(tmp_path: Path) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
     values = merged({"config": tmp_path / "pyproject.toml", "passes": "FoldConstant"})
-    assert values == {"passes": "FoldConstant"}
+    assert values == {"passes": "FoldConstant", "operators": "auto"}
+    assert configure(values).operators == (), "there is no source of the user's to read"
 
 
 def test_a_project_file_above_is_used_within_the_repository(tmp_path: Path) -> None:

@@ -213,11 +213,38 @@ def test_nothing_changed_is_no_evidence() -> None:
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "pass changed nothing")
 
 
-def test_what_never_executes_is_skipped_except_by_the_stock_pipelines() -> None:
+def of_unknown_shape(change: Any) -> Verdict:
+    """The verdict on an addition that no build takes: the shape of its operand is unknown."""
+    x = samples.var("x")
+
+    def body(builder: Any) -> Any:
+        vague = builder.match_cast(x, relax.TensorType(dtype=F32, ndim=2))
+        return builder.match_cast(builder.emit(op.add(vague, vague)), x.ty)
+
+    return numeric(samples.function([x], body), planted(change), contracts=[LOOSE])
+
+
+def test_what_does_not_build_is_compared_by_proof_or_interpreter() -> None:
+    def times(factor: float) -> Any:
+        two = relax.const(np.float32(factor), F32)
+        return lambda name, args, call: op.multiply(args[0], two) if name == "relax.add" else None
+
+    def turned(name: str, args: list[Any], call: Any) -> Any:
+        return op.negative(op.subtract(op.negative(args[0]), args[1])) if name == "relax.add" else None
+
+    for right in (times(2.0), turned):
+        verdict = of_unknown_shape(right)
+        assert verdict.outcome is Outcome.PASS, verdict
+        assert verdict.reason in ("proved", "interpreted")
+    wrong = of_unknown_shape(times(3.0))  # no script could show it, since a script builds the module
+    assert (wrong.outcome, wrong.reason) == (Outcome.SKIP, "original does not build")
+
+
+def test_what_never_executes_is_proved_at_best_and_fails_in_the_stock_pipelines() -> None:
     x = samples.var("x")
     module = samples.function([x], lambda bb: bb.emit(op.ewise_fma(bb.emit(op.add(x, x)), x, x)))
     verdict = numeric(module, named("LegalizeOps"))
-    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "original does not build")
+    assert (verdict.outcome, verdict.reason) == (Outcome.PASS, "proved")
     stock = numeric(module, PassRef("build:default", 'relax.get_pipeline("default_build")'))
     assert kind(stock) == "does-not-build"
     assert stock.culprit == "build:default"

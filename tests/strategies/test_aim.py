@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections import Counter
@@ -17,6 +18,7 @@ from tvm import relax
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import operator_of, operators_of, places
 from strategies import Feature, Fragment, features_of, ir_modules
+from strategies.modules import Described, described_modules
 from strategies.scope.from_bytes import draw_from_bytes
 from strategies.scope.vague import call_operands
 
@@ -112,14 +114,16 @@ def test_each_number_that_a_pass_may_look_for_is_met(aim: dict[str, Any], rank: 
     pytest.fail(f"{met}")
 
 
+def lacks(ty: Any) -> set[str]:
+    """Return what is not known of an operand."""
+    if not isinstance(ty, relax.TensorType):
+        return set()
+    found = {"rank": ty.ndim < 0, "dtype": ty.dtype is None, "shape": ty.shape is None}
+    return {name for name, is_lacking in found.items() if is_lacking}
+
+
 @pytest.mark.parametrize("operator", ["relax.concat", "relax.matmul"])
 def test_an_aimed_operator_meets_operands_of_which_less_is_known(operator: str) -> None:
-    def lacks(ty: Any) -> set[str]:
-        if not isinstance(ty, relax.TensorType):
-            return set()
-        found = {"rank": ty.ndim < 0, "dtype": ty.dtype is None, "shape": ty.shape is None}
-        return {name for name, is_lacking in found.items() if is_lacking}
-
     strategy = ir_modules(operators={operator: 5})
     drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(80)]
     modules = [module for module in drawn if module is not None]
@@ -127,8 +131,32 @@ def test_an_aimed_operator_meets_operands_of_which_less_is_known(operator: str) 
              for place in places(function)]  # fmt: skip
     calls = [[lacks(each.ty) for each in call_operands(value)] for value in bound if operator_of(value) == operator]
     assert set().union(*(each for call in calls for each in call)) == {"rank", "dtype", "shape"}
-    assert sum(any(call) for call in calls) > len(calls) / 12
-    assert sum(Feature.VAGUE_OPERANDS in features_of(module) for module in modules) < len(modules) / 3
+    assert sum(any(call) for call in calls) > len(calls) / 24
+    assert sum(Feature.VAGUE_OPERANDS in features_of(module) for module in modules) < len(modules) / 5
+
+
+@functools.cache
+def aimed_at_add() -> list[Described]:
+    strategy = described_modules(operators={"relax.add": 30})
+    drawn = [draw_from_bytes(strategy, random.Random(seed).randbytes(1 << 14)) for seed in range(150)]
+    return [each for each in drawn if each is not None]
+
+
+def test_most_modules_of_an_aimed_operator_can_be_executed() -> None:
+    """As without aim: what a pass computes shows only where the module runs."""
+    drawn = aimed_at_add()
+    assert sum(each.executable for each in drawn) > 0.72 * len(drawn)
+
+
+def test_an_aimed_operator_is_given_any_operand_twice() -> None:
+    """A pass that looks for ``add(x, x)`` meets each kind of ``x``: without a rank, dtype or shape, and of rank 0."""
+    met: Counter[str] = Counter()
+    for each in aimed_at_add():
+        for call in (place.value for _, function in relax_functions(each.module) for place in places(function)):
+            if operator_of(call) == "relax.add" and isinstance(call.args[0], relax.Var):
+                left, right = call.args
+                met.update([*lacks(left.ty), "scalar"][: None if left.ty.ndim == 0 else -1] * left.same_as(right))
+    assert all(met[kind] >= 5 for kind in ("rank", "dtype", "shape", "scalar")), met
 
 
 def test_an_aimed_operator_runs_where_it_must() -> None:

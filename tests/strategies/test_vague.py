@@ -57,7 +57,8 @@ def test_fields_of_a_tuple_become_vague_operands():
     x, y = (relax.Var(name, relax.TensorType([2, 3], "float32")) for name in "xy")
     with builder.function("main", [x, y]):
         joined = builder.normalize(relax.op.concat([x, y], 0))
-        chosen = dict(pair for _ in range(3) for pair in with_vague_operands(_Counting(), builder, joined))
+        chosen = {place: ty for _ in range(3) for operand, ty in with_vague_operands(_Counting(), builder, joined)
+                  for place in operand}  # fmt: skip
         given = [chosen.get(place, each.ty) for place, each in enumerate(call_operands(joined))]
         assert any(says_less(ty, x.ty) for ty in given)
         again = with_operands(joined, call_operands(joined)[::-1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_campaign, add_triage, file_errors, put_json, show
 from fuzzer.core.text import headline
-from fuzzer.core.verb import GATE_FAILED, OK, READS_ONLY, UsageError, Verb
+from fuzzer.core.verb import GATE_FAILED, NO_EVIDENCE, OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.gate.measured import MeasuredCampaign
@@ -60,12 +60,13 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
         put_json(as_json(changes))
     else:
         show(prose("\n".join(render(changes))))
-    return GATE_FAILED if changes.worse else OK
+    return GATE_FAILED if changes.worse else NO_EVIDENCE if changes.short else OK
 
 
 VERB = Verb(
     name="baseline",
-    help="save a campaign's results as a baseline, or compare them with one; exit code 1 if significantly worse",
+    help="save a campaign's results as a baseline, or compare them with one; exit code 1 if significantly worse, 3 if "
+    "an oracle or a pass has no checks any more",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

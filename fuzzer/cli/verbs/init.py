@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fuzzer.campaign.setup import configure, try_modules
+from fuzzer.campaign.setup import SOURCE, configure, try_modules
 from fuzzer.cli.options import file_errors
 from fuzzer.core.config import Config
 from fuzzer.core.text import printable, quoted_path
@@ -57,9 +57,10 @@ from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
-# Generate modules that your pass acts on (docs/drawing-modules.md of relaxfuzz). To insert a pattern of several
-# operators, use plant=Fragment(code, shapes=((2, 3),)).
-@given(ir_modules({operators}))
+# The operators that the source of the pass names are generated more often (docs/drawing-modules.md of relaxfuzz). To
+# choose them yourself, write operators={{"relax.split": 30}}; to insert a pattern of several operators, add
+# plant=Fragment(code, shapes=((2, 3),)).
+@given(ir_modules(operators="{target}"))
 def test_{name}(module):
     check(module, "{target}")
 """
@@ -69,8 +70,7 @@ _PYTEST = (
 )
 _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]"))
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
-_AIM = 'operators = ["relax.permute_dims=30"] # generate the operators that your pass acts on more often'
-_OFTEN = 30  # times the weight of an operator that is not aimed at
+_AIM = 'the operators that the source of the pass names are generated more often; or a list: ["relax.split=30"]'
 _MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
 _EXAMPLE = "mycompiler.py:make_pass"
 
@@ -95,12 +95,11 @@ def _run(options: argparse.Namespace) -> int:
     if not re.fullmatch(r"[^\s'\"{}]*", options.requirement):
         raise UsageError("--requirement must not contain spaces, quotes or braces")
     config = _try(directory, options.own, options.passes)
-    aimed = _aimed(directory, options.own, [name for name, _ in config.code] if config else [])
-    texts = dict(_texts(options.own, aimed, options.requirement))
+    texts = dict(_texts(options.own, options.requirement))
     there = [name for name in texts if os.path.lexists(directory / name)]
     if there and not options.force:
         raise UsageError(f"{', '.join(there)} would be overwritten; use --force to allow that")
-    project, left = _project(directory, options.own, options.passes, options.force, aimed)
+    project, left = _project(directory, options.own, options.passes, options.force)
     findings, ignored = _text(directory, str(DEFAULT_FILE)), _text(directory, ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
     texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{ignored.rstrip()}\n/campaign*/\n".lstrip()
@@ -114,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
             write_atomically(path, text)
         print(f"wrote {path}")
     for ref in config.user_passes if config else ():
-        if how := try_modules(ref, dict.fromkeys(aimed, _OFTEN)):
+        if how := try_modules(ref):
             left.append(f"warning: {ref.name} fails on a generated module: {printable(how)}")
     print("\n".join([*left, "", "Next:", *_next(directory, options)]))
     return OK
@@ -128,28 +127,6 @@ def _try(directory: Path, own: list[str], passes: str) -> Config | None:
         return None
     targets = [str(directory / each) if ".py:" in each else each for each in own]
     return configure({"pass": targets, **({"passes": passes} if passes else {})})
-
-
-def _aimed(directory: Path, own: list[str], files: list[str]) -> list[str]:
-    """Return the operators that passes probably act on: their file names them, or else what it imports does."""
-    modules = [directory / each.rpartition(":")[0] for each in own]
-    first = [each if each.suffix == ".py" else each.parent / f"{each.name.replace('.', '/')}.py" for each in modules]
-    roots = {directory, directory / "src", *(each.parent for each in modules)}
-    return _named(first) or _named([root / name for root in roots for name in files])
-
-
-def _named(paths: list[Path]) -> list[str]:
-    from strategies.operators import OPERATORS
-
-    texts = []
-    for path in filter(Path.exists, paths):
-        with file_errors("read", path):
-            texts.append(read_text(path))
-    text = "\n".join(texts)
-    named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", text)) | set(re.findall(r"\bnn\.\w+", text))
-    for room, names in re.findall(r"from tvm\.relax\.op\.?([\w.]*) import (\([^)]*\)|.*)", text):
-        named.update(f"{room}.{each}".lstrip(".") for each in re.findall(r"\w+", names))
-    return [row.name for row in OPERATORS if row.name.removeprefix("relax.") in named]
 
 
 def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
@@ -169,7 +146,7 @@ def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
         yield "Pull requests from forks cannot read it; `init --requirement REQ` writes a default into the workflows."
 
 
-def _texts(own: list[str], aimed: list[str], requirement: str) -> Iterator[tuple[str, str]]:
+def _texts(own: list[str], requirement: str) -> Iterator[tuple[str, str]]:
     yield _FILE, _POLICY + (_OF_OWN if own else _OF_TVM)
     files = {"action.yml": "actions/relaxfuzz/action.yml", "nightly.yml": "workflows/relaxfuzz-nightly.yml"}
     if own:  # a pull request changes nothing of TVM
@@ -187,11 +164,7 @@ def _texts(own: list[str], aimed: list[str], requirement: str) -> Iterator[tuple
         )
     if own:
         names = [(target, re.sub(r"\W+", "_", target.rpartition(":")[2]).strip("_").lower()) for target in own]
-        weights = ", ".join(f'"{each}": {_OFTEN}' for each in aimed)
-        operators = f"operators={{{weights}}}" if aimed else ""
-        tests = [
-            _TEST_OF.format(name=name, target=target.replace('"', "'"), operators=operators) for target, name in names
-        ]
+        tests = [_TEST_OF.format(name=name, target=target.replace('"', "'")) for target, name in names]
         yield _TEST_FILE, _TEST + "".join(tests)
 
 
@@ -202,15 +175,15 @@ def _template(name: str) -> str:
     return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
 
 
-def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: list[str]) -> tuple[str, list[str]]:
+def _project(directory: Path, own: list[str], passes: str, force: bool) -> tuple[str, list[str]]:
     """Return pyproject.toml with what it lacks, and what to say of the keys that it does not get."""
     import tomlkit
 
     path, left = directory / "pyproject.toml", []
     text = _text(directory, "pyproject.toml")
-    weights = [f"{each}={_OFTEN}" for each in aimed]
-    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]), ("operators", weights))
+    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]))
     keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
+    keys += [("relaxfuzz", "operators", SOURCE, _AIM)] * bool(own)
     rows = [row for row in _INI if own and (directory / row[0]).exists() and not (row[1] and "[tool.pytest" in text)]
     ini = next((name for name, head in rows if not head or head in _text(directory, name).splitlines()), "")
     if ini:
@@ -235,8 +208,6 @@ def _project(directory: Path, own: list[str], passes: str, force: bool, aimed: l
             left.append(f"[tool.{name}] in {path} keeps its '{key}'; --force replaces it with {line}")
             continue
         table[key] = tomlkit.item(value).comment(why) if why else value
-        if key == "pass" and not aimed and "operators" not in text and isinstance(table, tomlkit.items.Table):
-            table.add(tomlkit.comment(_AIM))
     return tomlkit.dumps(document), left
 
 

@@ -75,6 +75,57 @@ def test_wrong(module):
     check(module, nothing, oracles=QUICK)
     undefined
 """
+DOUBLED = """
+import numpy as np
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+
+@mutator
+class Doubling(PyExprMutator):
+    factor = 2
+
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if call.op == tvm.ir.Op.get("relax.add") and call.args[0].same_as(call.args[1]) and call.ty.dtype:
+            return relax.op.multiply(call.args[0], relax.const(np.array(self.factor, str(call.ty.dtype))))
+        return call
+
+
+@relax.transform.function_pass(opt_level=0, name="Doubled")
+class Doubled:
+    def transform_function(self, function, module, context):
+        return Doubling(module).visit_expr(function)
+
+
+@mutator
+class Tripling(Doubling._cls):
+    factor = 3
+
+
+@relax.transform.function_pass(opt_level=0, name="Tripled")
+class Tripled:
+    def transform_function(self, function, module, context):
+        return Tripling(module).visit_expr(function)
+
+
+NUMBERS = [OracleName.NUMERIC]
+
+
+@settings(max_examples=20)
+@given(ir_modules(operators={"relax.add": 30}, max_bindings=6))
+def test_doubled(module):
+    check(module, Doubled, oracles=NUMBERS)
+
+
+def test_never_executed():
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        doubled = builder.emit(relax.op.add(x, x))
+        builder.emit_func_output(builder.emit(relax.op.ewise_fma(doubled, x, x)))  # which has no kernel
+    check(builder.get(), Tripled, oracles=NUMBERS)
+"""
 MISTAKEN = """
 @given(ir_modules())
 def test_mistaken_{number}(module):
@@ -92,14 +143,14 @@ MISTAKES = (
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What one run of pytest prints of all these tests, without settings."""
     mistaken = [MISTAKEN.format(number=number, given=given) for number, (given, _) in enumerate(MISTAKES)]
-    return run(tmp_path_factory.mktemp("all"), "".join([NOTHING, TWO, OTHERS, *mistaken]))
+    return run(tmp_path_factory.mktemp("all"), "".join([NOTHING, TWO, OTHERS, DOUBLED, *mistaken]))
 
 
 def section(said: str, test: str) -> str:
     """What is said of a failed test."""
     _, _, behind = said.partition(f"_ {test} _")
     assert behind, said
-    return re.split(r"^(?:__+ test_|=====+ )", behind.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    return re.split(r"^(?:__+ test_|=====+ |relaxfuzz: )", behind.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def is_green_where_nothing_changed(said: str, examples: int, green: bool) -> None:
@@ -146,6 +197,21 @@ def test_what_is_known_is_accepted(tmp_path: Path) -> None:
     assert "there.toml" in run(tmp_path, TWO, ini="relaxfuzz_known = there.toml")
     known_in_code = TWO.replace("oracles=QUICK", 'oracles=QUICK, known=["crash: Refuses"]')
     assert "1 passed" in run(tmp_path, known_in_code, ini="relaxfuzz_min_changed = 0")
+
+
+def test_how_many_results_were_compared_is_said(said: str) -> None:
+    (line,) = re.findall(r"test_doubled: (.*)", said)
+    told = r"(\d+) of them changed .*; results compared on (\d+) of (\d+) \((?:(\d+) proved[^,)]*)?.*(\d+) executed\);"
+    found = re.search(told, line)
+    assert found is not None, line
+    changed, compared, of, *_ = (int(each or 0) for each in found.groups())
+    assert changed == of >= compared > changed / 2 > 0, line
+
+
+def test_where_no_result_was_compared_a_warning_is_printed(said: str) -> None:
+    (line,) = re.findall(r"test_never_executed: (warning: .*)", said)
+    assert line.startswith("warning: no results were compared on the modules that the pass changed"), line
+    assert "reason: original does not build" in line
 
 
 def test_a_note_fails_nothing(said: str) -> None:

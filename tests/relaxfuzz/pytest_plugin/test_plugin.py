@@ -81,10 +81,11 @@ def test_what_is_proved_is_counted(tmp_path: Path) -> None:
         """,
         "--relaxfuzz-seed", "1",
     )  # fmt: skip
-    counts = re.search(r"(\d+) of them changed .* results proved equal for all inputs: (\d+) of (\d+);", done.stdout)
+    told = r"(\d+) of them changed .* results compared on (\d+) of (\d+) \((\d+) proved for all inputs"
+    counts = re.search(told, done.stdout)
     assert counts is not None, done.stdout + done.stderr
-    changed, proved, of = map(int, counts.groups())
-    assert 0 < proved <= changed == of
+    changed, compared, of, proved = map(int, counts.groups())
+    assert 0 < proved <= compared <= changed == of
 
 
 def test_other_outcomes_are_those_of_pytest(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""Operators that the source of a pass names: those that it probably acts on."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+from relaxkit.files import read_text
+from relaxkit.ir.functions import closed
+from relaxkit.passes.pass_ref import load_module, load_named, own_files, split_target
+from strategies.operators import OPERATORS
+
+OFTEN = 30
+"""The weight of an operator that the source of a pass names."""
+
+
+def source_operators(target: str) -> dict[str, int]:
+    """Return weights of operators that a pass names in its file or, where it names none, in what that imports.
+
+    Args:
+        target: ``FILE.py:FACTORY`` or ``package.module:FACTORY``; the file is imported.
+
+    Raises:
+        PassReferenceError: The file cannot be imported, or does not define the name.
+    """
+    load_named(target)
+    module, (_, own) = load_module(target), own_files(split_target(target)[0])
+
+    def imported(each: ModuleType) -> list[ModuleType]:
+        names = [value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
+                 for value in vars(each).values()]  # fmt: skip
+        found = [sys.modules[name] for name in names if isinstance(name, str) and name in sys.modules]
+        return [other for other in found if _file(other) in own]
+
+    own_file = _file(module)
+    named = _named([own_file]) or _named(sorted(own & {_file(each) for each in closed([module], imported)}))
+    return dict.fromkeys(named, OFTEN)
+
+
+def _file(module: ModuleType) -> Path:
+    return Path(getattr(module, "__file__", None) or "").resolve()
+
+
+def _named(files: Iterable[Path]) -> list[str]:
+    text = "\n".join(read_text(file) for file in files if file.is_file())
+    named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", text)) | set(re.findall(r"\bnn\.\w+", text))
+    for room, names in re.findall(r"from tvm\.relax\.op\.?([\w.]*) import (\([^)]*\)|.*)", text):
+        named.update(f"{room}.{each}".lstrip(".") for each in re.findall(r"\w+", names))
+    return [row.name for row in OPERATORS if row.name.removeprefix("relax.") in named]
