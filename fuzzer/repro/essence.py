@@ -10,6 +10,7 @@ from oracles.core.verdict import Evidence
 
 _MOST_READ = 10_000
 """Characters of a message: some rules look at what follows again and again."""
+LEAVES = "leaves a variable in "
 _OF_TYPE = r"Expression of type (.*?) cannot be assigned to"
 _WRONG_TYPE = r"All information in Type annotations.*?the expression (R\.[\w.]+)\("
 _TYPE = r"R\.\w+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?"
@@ -48,6 +49,8 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"out_ty of relax.call_tir is a tuple, but its PrimFunc returns \1",
         ),
         (r"Expected TensorType, but got R\.Callable.*", "a function is taken for a tensor"),
+        # Two variables of one place in a module and its copy are the same where something defines them.
+        (r"\A(\w+\.\w+): Var became Var\Z", rf"{LEAVES}\1 that nothing defines"),
         (r"The type is not populated.*", "an expression has no type"),
         (r"Mismatched (\w+)\.(\w+) on argument.* match (\w+)\.\2.*", r"\1 and \3 of a kernel differ in \2"),
         (r"\ABack optional access\Z", "an Optional is read that is empty"),

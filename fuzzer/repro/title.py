@@ -22,7 +22,7 @@ from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import seen_line
 from fuzzer.repro.contradictions import contradictions, overwritten, vaguer
-from fuzzer.repro.essence import essence, is_bare
+from fuzzer.repro.essence import LEAVES, essence, is_bare
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.special_values import needed
@@ -71,8 +71,6 @@ _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|sho
 _SECOND = re.compile(r"(?<=\w) (?:inside an? |when a function ).*")
 """Where it happens, behind what it hangs on."""
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
-_BECAME_ANOTHER = re.compile(r"(\w+\.\w+): Var became Var\Z")
-"""Two variables of one place in a module and its copy are the same where something defines them."""
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
@@ -170,7 +168,7 @@ class _Told:
         told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
-        if self.names_operator and told.startswith("on relax.") and ", " in told:
+        if self.names_operator and told.startswith("on relax.") and ", relax." in told:
             told = re.sub(r".*?(relax\.[.\w]+).*", r"on \1", self.blame)
         elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
             told = f"{marks} of {told.removeprefix(_OF_A_TENSOR)}"
@@ -431,8 +429,8 @@ def _roundtrip(culprit: str, told: _Told) -> str:
         for what in contradictions(*told.modules):
             return _fit(f"{culprit} {what}")
         return _fit(one_line(f"{culprit}: {evidence.message}"))
-    if unbound := _BECAME_ANOTHER.search(evidence.message):
-        return _fit(f"{culprit} leaves a variable in {unbound[1]} that nothing defines")
+    if (done := essence(evidence)).startswith(LEAVES):
+        return _fit(f"{culprit} {done}")
     what = "A module" if culprit in NOTATIONS else f"The output of {culprit}"
     notation = evidence.details.notation or Notation.TVMSCRIPT
     return _fit(one_line(f"{what} does not round-trip through {notation}: {evidence.message}"))

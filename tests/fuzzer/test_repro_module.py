@@ -155,6 +155,47 @@ def test_branches_calls_tuples_and_symbolic_dims_are_built() -> None:
     tvm.ir.assert_structural_equal(names["given_module"](), module)
 
 
+def laid_out() -> Any:
+    """A layout with one more axis, in which another is the sum of two."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        wide = builder.emit(relax.op.layout_transform(x, lambda i, j: [i, tvm.tirx.IntImm("int64", 0), j]))
+        builder.emit_func_output(builder.emit(relax.op.layout_transform(wide, lambda i, j, k: [i, j + k])))
+    return builder.finalize()
+
+
+def spread(ids: Any) -> Any:
+    """A tensor that is said to be spread over devices, and one that is."""
+    mesh = relax.distributed.DeviceMesh((2,), ids)
+    placement = relax.distributed.Placement.from_text("S[0]")
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    ty = relax.distributed.DTensorType(x.ty, mesh, placement)
+    y, lv = relax.Var("y", ty), relax.Var("lv", x.ty)
+    said = relax.op.distributed.annotate_sharding(x, mesh, placement)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, relax.BlockBuilder().normalize(said))])], lv)
+    relax.expr._update_type(body, lv.ty)
+    function = relax.Function([x, y], body, lv.ty)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): function}, global_infos={"mesh": [mesh]})
+
+
+def declared() -> Any:
+    """A call of which another type is declared than is inferred."""
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    call, lv = relax.op.exp(x), relax.Var("lv", relax.TensorType((2,), "float32", relax.VDevice("llvm", 0, "global")))
+    relax.expr._update_type(call, lv.ty)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, call)])], lv)
+    relax.expr._update_type(body, lv.ty)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, lv.ty)})
+
+
+@pytest.mark.parametrize("module", [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared()])
+def test_layouts_meshes_and_declared_types_are_built(module: Any) -> None:
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(building(module), names)
+    tvm.ir.assert_structural_equal(names["given_module"](), module)
+
+
 def test_what_can_be_neither_printed_nor_built_is_json() -> None:
     odd = tvm.ir.make_node("ir.DictAttrs", inner=tvm.runtime.tensor(np.ones(2)))
     module = with_constant(np.ones(2, "float32")).with_attr("odd", odd)

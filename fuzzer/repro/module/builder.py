@@ -1,7 +1,7 @@
 """A module as Python that builds it node by node, for what TVMScript cannot say.
 
 TVM's parser lacks some operators, refuses some shapes that it prints itself, and infers other types than a module has.
-The nodes are written out, so that nothing is inferred but the types of calls.
+The nodes are written out, so that nothing is inferred but the types of calls, of those that have the inferred ones.
 """
 
 from __future__ import annotations
@@ -166,6 +166,10 @@ class _Writer:
             branches = f"{self._sequence(value.true_branch)}, {self._sequence(value.false_branch)}"
             return f"bb.normalize(relax.If({condition}, {branches}))"
         text = self.expr(value)
+        if _is_declared(value):
+            name = self._assigned(value, "call", text)
+            self._line(f"relax.expr._update_type({name}, {self.type(value.ty)})")
+            return name
         return f"bb.normalize({text})" if isinstance(value, tvm.ir.Call | relax.Tuple | relax.TupleGetItem) else text
 
     def _var(self, var: Any) -> str:
@@ -253,6 +257,9 @@ class _Writer:
             return f"relax.ShapeType([{', '.join(map(self.dim, ty.values))}])"
         if isinstance(ty, relax.TupleType):
             return f"relax.TupleType([{', '.join(map(self.type, ty.fields))}])"
+        if isinstance(ty, relax.distributed.DTensorType):
+            parts = self._tensor(ty.tensor_ty), self._device(ty.device_mesh), self._plain(ty.placement)
+            return f"relax.distributed.DTensorType({', '.join(parts)})"
         if isinstance(ty, tvm.ir.PrimType):
             return f"tvm.ir.PrimType({_quoted(ty.dtype)})"
         if isinstance(ty, relax.FuncType) and ty.params is not None:
@@ -275,15 +282,18 @@ class _Writer:
         return f"relax.TensorType({shape}, {dtype}{device}{rank})"
 
     def _device(self, device: Any) -> str:
-        if not isinstance(device, relax.VDevice):
-            raise Unsayable(f"a {type(device).__name__}")
         for known, name in self.devices:
             if tvm.runtime.Object.same_as(known, device):
                 return name
-        text = (
-            f"relax.VDevice({self._plain(dict(device.target.export()))}, {int(device.vdevice_id)}, "
-            f"{_quoted(device.memory_scope)})"
-        )
+        if isinstance(device, relax.VDevice):
+            target = self._plain(dict(device.target.export()))
+            text = f"relax.VDevice({target}, {int(device.vdevice_id)}, {_quoted(device.memory_scope)})"
+        elif isinstance(device, relax.distributed.DeviceMesh):
+            ids, given = device.device_range, [*map(int, device.device_ids)]
+            ids = given if ids is None else f"tvm.ir.Range({int(ids.min)}, {int(ids.min + ids.extent)})"
+            text = f"relax.distributed.DeviceMesh({tuple(map(int, device.shape))}, {ids})"
+        else:
+            raise Unsayable(f"a {type(device).__name__}")
         name = self._assigned(len(self.devices), "device", text)
         self.devices.append((device, name))
         return name
@@ -321,8 +331,36 @@ class _Writer:
         if isinstance(value, relax.VDevice):
             return self._device(value)
         if isinstance(value, tvm.tirx.IndexMap):
-            return _index_map(value)
+            return self._index_map(value)
+        if isinstance(value, relax.distributed.DeviceMesh):
+            return self._device(value)
+        if isinstance(value, relax.distributed.Placement):
+            return f"relax.distributed.Placement.from_text({value})"  # it prints in quotes
         raise Unsayable(f"an attribute that is a {type(value).__name__}")
+
+    def _index_map(self, value: Any) -> str:
+        """Return a change of layout, whose variables have names only in it."""
+        if value.inverse_index_map is not None:
+            raise Unsayable("a map of indices with an inverse")
+        self.names |= {var: str(var.name) for var in value.initial_indices}
+        ends = [
+            self._plain(end) if isinstance(end, tvm.tirx.IntImm) else self._scalar(end) for end in value.final_indices
+        ]
+        names = [self.names.pop(var) for var in value.initial_indices]
+        dtype = str(value.initial_indices[0].ty.dtype) if names else "int32"
+        arguments = f"lambda {', '.join(names)}: [{', '.join(ends)}]"
+        return f"tvm.tirx.IndexMap.from_func({arguments}, index_dtype={_quoted(dtype)})"
+
+
+def _is_declared(value: Any) -> bool:
+    """Say whether the call of an operator has another type than is inferred."""
+    if not isinstance(value, tvm.ir.Call) or not isinstance(value.op, tvm.ir.Op):
+        return False
+    try:
+        made = relax.BlockBuilder().normalize(relax.Call(value.op, value.args, value.attrs, value.ty_args))
+    except Exception:  # nothing is inferred of it alone
+        return False
+    return not tvm_ffi.structural_equal(made.ty, value.ty)
 
 
 def _missing(expr: Any) -> bool:
@@ -356,14 +394,3 @@ def _quoted(text: Any) -> str:
     """Return a string literal in double quotes, as in all scripts."""
     plain = repr(str(text))
     return plain if '"' in plain or "\\" in plain else f'"{plain[1:-1]}"'
-
-
-def _index_map(value: Any) -> str:
-    """Return a change of layout that only moves axes, which is what most are."""
-    names = [str(var.name) for var in value.initial_indices]
-    ends = [str(index) for index in value.final_indices]
-    if value.inverse_index_map is not None or not {*ends} <= {*names}:
-        raise Unsayable("a map of indices that does more than move them")
-    dtype = str(value.initial_indices[0].ty.dtype) if names else "int32"
-    arguments = f"lambda {', '.join(names)}: [{', '.join(ends)}]"
-    return f"tvm.tirx.IndexMap.from_func({arguments}, index_dtype={_quoted(dtype)})"

@@ -72,7 +72,7 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         ),
         (
             module("R.func_attr({'num_input': 1})\nreturn x"), module("return x"),
-            "changes num_input of main from 1 to none", "when num_input of main is 1",
+            "changes num_input of main from 1 to none", "when main has num_input",
         ),
         (
             module("return x", rest=HELPER), module("return x"),
