@@ -18,6 +18,7 @@ from oracles.semantics.single import given_to
 from relaxkit.ir.edits import is_impure
 from relaxkit.ir.first_difference import value_text
 from relaxkit.ir.functions import functions_by_name, relax_functions
+from relaxkit.ir.operator_facts import device_index
 from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.walk import Place, expressions, name_of, operator_of, places
 
@@ -119,7 +120,8 @@ def _stored(function: relax.Function) -> Iterator[str]:
     """Yield the tensors on several devices that share memory."""
     tensors = [place for place in places(function) if operator_of(place.value) == _ALLOCATED]
     for one, other in itertools.combinations(tensors, 2):
-        if one.value.args[0].same_as(other.value.args[0]) and not _equal(one.var.ty.vdevice, other.var.ty.vdevice):
+        devices = [(device_index(each.value), each.var.ty.vdevice) for each in (one, other)]
+        if one.value.args[0].same_as(other.value.args[0]) and not _equal(*devices):
             names = f"{name_of(one.var)} and {name_of(other.var)}"
             yield f"gives {names} one storage, though they are on different devices"
 

@@ -73,6 +73,12 @@ def is_broken(call: relax.Call, args: Sequence[relax.Expr]) -> bool:
     return any(_is_float(new) and not _is_float(old) for old, new in zip(call.args, args, strict=True))
 
 
+def device_index(call: relax.Call) -> int:
+    """Return the number of the device on which a call allocates; 0 where it names none."""
+    operands = zip(call.op.arguments, call.args, strict=False) if operator_of(call) else ()
+    return next((int(each) for info, each in operands if str(info.name).endswith("device_index")), 0)
+
+
 def _is_float(expr: relax.Expr) -> bool:
     leaves = flat(getattr(expr, "ty", None))
     return any(isinstance(leaf, relax.TensorType) and "float" in str(leaf.dtype) for leaf in leaves)

@@ -11,6 +11,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from fuzzer.repro.contradictions import contradictions, vaguer
+from fuzzer.repro.short.calls import devices
 from fuzzer.repro.telling import returning_nothing
 
 
@@ -27,13 +28,13 @@ class Planned:
         return x
 
 
-def placed(shared: bool) -> Any:
-    """The module with its two tensors on two devices, in one storage or in two."""
-    main, devices = Planned["main"], Planned.global_infos["vdevice"]
+def placed(shared: bool, typed: bool) -> Any:
+    """The module with its two tensors on two devices, which their types may say, in one storage or in two."""
+    main, listed = Planned["main"], Planned.global_infos["vdevice"]
     (block,) = main.body.blocks
     storages, tensors = block.bindings[:2], block.bindings[2:]
     made = []
-    for tensor, storage, device in zip(tensors, storages, devices, strict=True):
+    for tensor, storage, device in zip(tensors, storages, listed if typed else (None, None), strict=True):
         ty = relax.TensorType((1,), "float32", device)
         call, held = tensor.value, storages[0] if shared else storage
         new = relax.Call(call.op, [held.var, *call.args[1:]], call.attrs, call.ty_args)
@@ -44,12 +45,17 @@ def placed(shared: bool) -> Any:
     return tvm.IRModule({tvm.ir.GlobalVar("main"): function}, global_infos=Planned.global_infos)
 
 
-@pytest.mark.parametrize(
-    ("shared", "said"), [(True, ["gives lv and lv1 one storage, though they are on different devices"]), (False, [])]
-)
-def test_memory_that_tensors_on_two_devices_share_is_told(shared: bool, said: list[str]) -> None:
-    told = [each for each in contradictions(Planned, placed(shared)) if "storage" in each]
-    assert told == said
+@pytest.mark.parametrize("typed", [True, False])
+def test_memory_that_tensors_on_two_devices_share_is_told(typed: bool) -> None:
+    shared, own = ([*contradictions(Planned, placed(each, typed))] for each in (True, False))
+    said = "gives lv and lv1 one storage, though they are on different devices"
+    assert said in shared
+    assert said not in own
+
+
+def test_a_script_has_the_devices_that_a_program_names() -> None:
+    assert devices(tvm.IRModule({})) == "tvm.cpu()"
+    assert devices(tvm.IRModule({tvm.ir.GlobalVar("main"): Planned["main"]})).startswith("[tvm.cpu(number)")
 
 
 @I.ir_module

@@ -18,6 +18,8 @@ from oracles.calling.lazy import LazyGetInput, LazySetOutput
 from oracles.calling.parameters import BindParams, BundleModelParams, LiftTransformParams
 from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry
+from relaxkit.ir.operator_facts import device_index
+from relaxkit.ir.walk import expressions_in, operator_of
 
 REPEATED = frozenset({"output-overwritten", "second-call-differs", "later-call-differs", "input-overwritten"})
 EFFECTS = frozenset({"other-effects"})
@@ -147,7 +149,8 @@ def _operands(name: str, entry: Entry) -> str:
 
 def devices(module: Any) -> str:
     """Write the devices that a machine for a module needs: more than one where the module places values."""
-    return "[tvm.cpu(number) for number in range(4)]" if module.global_infos else "tvm.cpu()"
+    placed = module.global_infos or any(map(device_index, filter(operator_of, expressions_in(module))))
+    return "[tvm.cpu(number) for number in range(4)]" if placed else "tvm.cpu()"
 
 
 def read(leaf: Any, path: str) -> str:
