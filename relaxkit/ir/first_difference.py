@@ -107,8 +107,8 @@ def _of_function(name: str, old: Any, new: Any) -> Iterator[Difference]:
     ours, theirs = dict(old.attrs or {}), dict(new.attrs or {})
     for key in dict.fromkeys([*ours, *theirs]):
         if key != "global_symbol" and not tvm_ffi.structural_equal(ours.get(key), theirs.get(key)):
-            values = (value_text(each[key]) if key in each else "none" for each in (ours, theirs))
-            yield _attribute(name, str(key), *values, "" if key in theirs else f"when {name} has {key}")
+            was, now = (value_text(each[key]) if key in each else "none" for each in (ours, theirs))
+            yield _attribute(name, str(key), was, now, "" if key in theirs else f"when {name} has {key}")
 
 
 def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
