@@ -32,6 +32,8 @@ MOST_DRAWS = 20
 """A draw that is discarded is replaced by the next one, so that a shard has as many examples as it should."""
 DRAW_BYTES = 16 << 10
 """Bytes that one module is drawn from; Hypothesis itself stops at 8 KiB of choices."""
+RARE_SHARE = 0.25
+"""Of the modules, so many or more hold a rare idiom where passes look for one."""
 PIPELINES_PER_MODULE = 1
 """Of a module's subjects, so many are pipelines of several passes."""
 
@@ -132,12 +134,14 @@ def _share_of(config: Config, looking: Sequence[str]) -> float:
 
 
 def _rare(config: Config, chance: random.Random) -> str:
-    """Draw the name of a rare idiom for a share of the modules: that of the passes that look for one."""
+    """Draw the name of a rare idiom for a share of the modules, where passes look for one."""
     from strategies.idioms import RARE
 
     found = [idiom for idiom in RARE if not {*idiom.acts_on, *idiom.also_for}.isdisjoint(config.passes)]
     looking = {name for idiom in found for name in (*idiom.acts_on, *idiom.also_for)}.intersection(config.passes)
-    return chance.choice(found).name if chance.random() < _share_of(config, sorted(looking)) else ""
+    if not looking or chance.random() >= max(RARE_SHARE, _share_of(config, sorted(looking))):
+        return ""
+    return chance.choices(found, [idiom.weight for idiom in found])[0].name
 
 
 @functools.cache

@@ -63,6 +63,7 @@ class Idiom:
         clears: Features that are switched off for it where nothing else asks for them: what makes the pass raise, by a
             known defect or because it supports nothing of the kind, before it comes to the idiom.
         near_misses: What looks like it.
+        weight: How often a rare one is asked for, next to the others.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Idiom:
     also_for: tuple[str, ...] = ()
     clears: tuple[Feature, ...] = ()
     near_misses: list[NearMiss] = field(default_factory=list)
+    weight: int = 1
 
 
 class IdiomTable(list[Idiom]):

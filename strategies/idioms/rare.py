@@ -29,6 +29,7 @@ TABLE = IdiomTable()
 
 _SIDE = 4
 """Rows and columns of images."""
+_IMAGES = ((1, 4, _SIDE, _SIDE), (1, 8, _SIDE, _SIDE))
 
 
 def _tensor(scope: Scope, shape: Sequence[int], bounds: Bounds = UNIT) -> Value:
@@ -170,23 +171,23 @@ _IMAGE: tuple[Step, ...] = (
 """What may follow a convolution; the operators that ask which layout their operand has."""
 
 
-@TABLE.idiom("ConvertLayout", needs=(Feature.CONSTANTS, Feature.MATCH_CAST))
+@TABLE.idiom("ConvertLayout", needs=(Feature.CONSTANTS, Feature.MATCH_CAST), weight=6)
 def image_network(scope: Scope) -> Value:
-    """Plant a convolution of four or eight channels, and up to five operators on what it gives."""
+    """Plant a convolution of four or eight channels, and four operators or more on the images that it gives."""
     data = _tensor(scope, [1, 4, _SIDE, _SIDE])
-    value = scope.emit(op.nn.conv2d(data.expr, _tensor(scope, [4 + 4 * scope.index(2), 4, 1, 1]).expr), _REACH)
-    for _ in range(1 + scope.index(5)):
-        if value.dims is None or value.rank != len(_IMAGES) or any(not isinstance(dim, int) for dim in value.shape):
-            break
-        if tuple(value.shape)[2:] != (_SIDE, _SIDE) or value.shape[1] not in (4, 8):
-            break
+    image = scope.emit(op.nn.conv2d(data.expr, _tensor(scope, [4 + 4 * scope.index(2), 4, 1, 1]).expr), _REACH)
+    others = []
+    for _ in range(4 + scope.index(4)):
         scope.renew()
-        value = scope.pick(_IMAGE)(scope, value)
-    return value
+        made = scope.pick(_IMAGE)(scope, image)
+        if made.dims is not None and tuple(made.shape) in _IMAGES:
+            image = made
+        else:
+            others.append(made)
+    return joined(scope, [image, *others])
 
 
 _REACH = Bounds(-4.0, 4.0).rounded()
-_IMAGES = "NCHW"
 
 
 @TABLE.idiom("CombineParallelMatmul", needs=(Feature.SYMBOLIC_SHAPES,))
@@ -212,7 +213,9 @@ def uneven_matmuls(scope: Scope) -> Value:
     return joined(scope, made)
 
 
-@TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS, Feature.TUPLES, Feature.NESTED_TUPLES, Feature.ALIASES))
+@TABLE.idiom(
+    "Gradient", weight=2, needs=(Feature.MULTIPLE_FUNCTIONS, Feature.TUPLES, Feature.NESTED_TUPLES, Feature.ALIASES)
+)
 def tuple_loss(scope: Scope) -> Value:
     """Plant a loss of tuples, of their other names, of products of turned matrices, and of checkpoints."""
     if scope.module.function_room <= 0 or scope.forbids(Feature.DUPLICATE_CODE) or scope.forbids(Feature.DEAD_CODE):
