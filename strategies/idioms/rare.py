@@ -166,7 +166,6 @@ _IMAGE: tuple[Step, ...] = (
     _same(lambda value: op.permute_dims(value, [0, 2, 3, 1])),
     lambda scope, value: scope.emit(op.tanh(value.expr), Bounds(-1.0, 1.0).rounded()),
     lambda scope, value: times(scope, value, scope.scalar(0.5, "float32")),
-    lambda scope, value: scope.emit(op.ewise_fma(*[scope.guard(value, UNIT).expr] * 3), Bounds(-2.0, 2.0).rounded()),
 )  # fmt: skip
 """What may follow a convolution; the operators that ask which layout their operand has."""
 
