@@ -89,7 +89,7 @@ def _normalized(scope: Scope, value: Value) -> Value:
     scale, shift, mean = (_tensor(scope, [channels]) for _ in range(3))
     variance = _tensor(scope, [channels], Bounds(0.5, 2.0))
     call = op.nn.batch_norm(value.expr, scale.expr, shift.expr, mean.expr, variance.expr, axis=1, training=False)
-    reach = Bounds(-8.0, 8.0)
+    reach = Bounds(-16.0, 16.0)
     parts = [Value(None, value.ty, reach), Value(None, mean.ty, mean.bounds), Value(None, mean.ty, variance.bounds)]
     return scope.item(scope.emit(call, parts=parts), 0)
 
@@ -244,10 +244,10 @@ def _loss(scope: Scope, parameters: Sequence[Any], emit: Callable[..., Any]) -> 
         scope.renew()
         way = scope.index(6)
         if way == 0:
-            known.append(emit(op.multiply(pick(), pick())))
+            known.append(emit(op.tanh(emit(op.multiply(pick(), pick())))))
         elif way == 1:
             left, right = (emit(op.permute_dims(each)) if scope.index(3) < 2 else each for each in (pick(), pick()))
-            known.append(emit(op.matmul(left, right)))
+            known.append(emit(op.tanh(emit(op.matmul(left, right)))))
         elif way in (2, 3):
             made = emit(relax.Tuple([relax.Tuple([pick(), pick()]), pick()]) if way == 3 else relax.Tuple([pick(), x]))
             made = emit(made) if scope.flip() else made
