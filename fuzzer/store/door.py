@@ -45,6 +45,8 @@ MOST_VALUE = 16 << 20
 """Bytes of one value."""
 MOST_ROWS = 500_000
 """Rows of one table; blocks are the most, some 100,000 of which a campaign reaches."""
+MOST_ROWS_IN_ALL = 600_000
+"""Rows of all tables; several that are nearly full would take half a minute."""
 MOST_TALLIES = 100_000
 """Rows of verdicts, which are read with their reasons; all passes and oracles need some 10,000."""
 MOST_TEXT = 512 << 20
@@ -250,8 +252,9 @@ class _Inspection:
         found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         if found is None or found[0] != "ok":
             raise StoreError(f"'{self.path}' is damaged: {found[0] if found else 'empty'}")
-        for table, columns in COLUMNS.items():
-            self._rows(table, columns)
+        rows = sum(self._rows(table, columns) for table, columns in COLUMNS.items())
+        if rows > MOST_ROWS_IN_ALL:
+            raise self._error(f"{rows} rows in all tables, at most {MOST_ROWS_IN_ALL}")
         self._facts()
         self._db.execute("COMMIT")
 
@@ -272,7 +275,8 @@ class _Inspection:
         for kind, name, _ in sorted(ours - found):
             raise self._error(f"{kind} '{name}' is missing")
 
-    def _rows(self, table: str, columns: Mapping[str, Any]) -> None:
+    def _rows(self, table: str, columns: Mapping[str, Any]) -> int:
+        """Check all rows of a table; returns how many there are."""
         lengths = " + ".join(_MEMORY.format(name=name) for name in columns)
         if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
             raise self._error(f"table '{table}' contains {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
@@ -294,6 +298,7 @@ class _Inspection:
                 raise
             if (number := number + len(rows)) > most:
                 raise self._error(f"table '{table}' has more than {most} rows")
+        return number
 
     def _name_fault(self, table: str, columns: Mapping[str, Any], rows: Sequence[Any], before: int) -> None:
         """Raise the error of the first value that is wrong."""

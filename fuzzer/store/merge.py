@@ -92,10 +92,10 @@ def joined_rows(
     findings = [renumbered(source, "findings", "shard", places) for source, places in pairs]
     rows["findings"], chosen = _findings(findings, own)
     rows["growth"] = sources[0]["growth"] if len(sources) == 1 else _growth(sources, rows)
+    told = [(not mine, row) for source, mine in zip(sources, own, strict=True) for row in source["regressions"]]
+    told.sort(key=lambda each: (each[0], each[1]["body"]))  # the user's own word first, and one order of all others
     rows["regressions"] = _best(
-        [row for source in sources for row in source["regressions"]],
-        lambda row: (row["source"], row["id"]),
-        lambda row: (_place(_FATES, row["state"]), row["body"]),
+        (row for _, row in told), lambda row: (row["source"], row["id"]), lambda row: _place(_FATES, row["state"])
     )
     return rows, {row["repro"]: chosen[row["id"]] for row in rows["findings"] if row["repro"]}
 

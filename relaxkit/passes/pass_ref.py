@@ -78,6 +78,11 @@ def kind_of(thing: object) -> str:
     return "None" if thing is None else f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}"
 
 
+@functools.lru_cache(maxsize=1024)
+def _options(expression: str) -> frozenset[str]:
+    return frozenset(_OPTION.findall(expression))
+
+
 @dataclass(frozen=True, slots=True)
 class PassRef:
     """A pass under test, by name and by the text that builds it.
@@ -100,7 +105,7 @@ class PassRef:
     @property
     def options(self) -> set[str]:
         """The options of the ``PassContext`` with which it runs, as written in :func:`namespace`'s ``configured``."""
-        return set(_OPTION.findall(self.expression)) if self.expression.startswith("configured(") else set()
+        return set(_options(self.expression)) if self.expression.startswith("configured(") else set()
 
     @property
     def substitute(self) -> Substitute | None:

@@ -97,10 +97,12 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
     """Draw another operand, of ``value``'s dtype or a given one, whose shape broadcasts with ``value``'s.
 
     Once in three times it is any value at hand that broadcasts, whichever of the two is stretched by it. Where the
-    caller of ``ir_modules`` aims at the operator, it is before that, twice in five times, a number that a
-    simplification may look for.
+    caller of ``ir_modules`` aims at the operator, it is before that, once in six times, ``value`` itself, and twice
+    in five times a number that a simplification may look for.
     """
     dims, dtype = value.shape, dtype or value.dtype
+    if scope.aimed and dtype == value.dtype and scope.index(6) == 5:
+        return scope.guard(value, bounds)
     if scope.aimed and dtype != "bool" and scope.index(5) > 2:
         # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape.
         full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS) and scope.index(4) == 3

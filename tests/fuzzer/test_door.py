@@ -197,6 +197,11 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
             Store.open(campaign)
     with pytest.raises(StoreError, match=r"table 'tallies' has more than 0 passes"):
         Store.open(campaign)
+    with monkeypatch.context() as patch:
+        patch.setattr(door, "MOST_ROWS_IN_ALL", 9)
+        patch.setattr(door, "MOST_PASSES", 9)
+        with pytest.raises(StoreError, match=r"rows in all tables, at most 9"):
+            Store.open(campaign)
     monkeypatch.setattr(door, "MOST_PASSES", 5)
     for number in range(6):
         change(campaign, f"INSERT INTO judged VALUES ('{number}', 1)")

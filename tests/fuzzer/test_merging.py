@@ -270,6 +270,19 @@ def test_what_only_reads_the_same_is_refused(tmp_path: Path, message: str, forge
         merge([one, holder], tmp_path / "out")
 
 
+def test_a_campaign_from_elsewhere_rewords_no_earlier_finding(tmp_path: Path) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, BAD)
+    for place in (one, two):
+        with Store.open(place, read_only=False) as store:
+            store.save_regression(Earlier("old", "0123456789", "", "crash", "FuseOps", "", EarlierState.FAILS))
+    with closing(sqlite3.connect(two / FILE_NAME)) as database, database:
+        database.execute("""UPDATE regressions SET body = replace(replace(body, 'FuseOps', 'LambdaLift'), '{', '{ ')""")
+    for number, order in enumerate(([one, two], [two, one])):
+        merge(order, tmp_path / f"out{number}")
+        with Store.open(tmp_path / f"out{number}") as store:
+            assert [earlier.culprit for earlier in store.regressions()] == ["FuseOps"]
+
+
 @pytest.mark.parametrize("looked", [True, False])
 def test_a_campaign_from_elsewhere_rates_no_finding_lower(tmp_path: Path, looked: bool) -> None:
     one, two = (campaign(tmp_path / str(seed), seed, BAD) for seed in (2, 1))
