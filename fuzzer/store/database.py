@@ -34,6 +34,10 @@ _NUMBERS = {"spent": ("seconds",), "costs": ("judging", "triage")}
 """Names of the numbers where they are not ``count``."""
 
 
+CACHE = -16384
+"""KiB of a database that a connection holds in memory, as SQLite writes it; the file's own header may ask for more."""
+
+
 def add_rows(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
     """Add rows to a table of :data:`SUMMED`, inside a transaction: the numbers of equal keys add up."""
     database.executemany(_addition(table), rows)
@@ -64,6 +68,7 @@ def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     else:
         connection = open_file(path, isolation_level=None, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute(f"PRAGMA cache_size = {CACHE}")
         connection.execute("PRAGMA journal_mode = WAL")
         # WAL with NORMAL survives `kill -9` of the process; only a power cut can lose the last shards, which
         # are then run again.

@@ -6,6 +6,7 @@ Beyond it the files are regular ones, the tables are those of ``schema.sql``, an
 from __future__ import annotations
 
 import functools
+import re
 import sqlite3
 import stat
 import time
@@ -27,7 +28,7 @@ from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
-from fuzzer.store.database import FILE_NAME, LOCK_NAME, StoreError, connect
+from fuzzer.store.database import CACHE, FILE_NAME, LOCK_NAME, StoreError, connect
 from fuzzer.store.records import Earlier, FindingState, MergedCampaign
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.files import read_regular
@@ -61,6 +62,7 @@ _SECONDS, _BYTES_A_SECOND = 6.0, 10 << 20
 """So much of the processor's time is given to any database, and for so many bytes of it one second more."""
 _PATIENCE = 10
 """Times as long it may take by the clock: other processes, and the disk, have their share."""
+_BLANKS = re.compile(r"[ \t\n\f\r]+")
 _STEPS = 10_000
 """Instructions of SQLite's machine between two looks at the clock."""
 _ROWS_AT_ONCE = 500
@@ -233,7 +235,7 @@ def _limit(connection: sqlite3.Connection, seconds: float) -> None:
     connection.set_progress_handler(lambda: any(clock() > end for clock, end in ends), _STEPS)
     if hasattr(connection, "setlimit"):  # Python 3.11
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
-    for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
+    for setting in (f"cache_size = {CACHE}", "trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
         connection.execute(f"PRAGMA {setting}")
 
 
@@ -375,10 +377,13 @@ def _compiled(table: str) -> tuple[Any, list[tuple[int, Callable[[str | None], N
 def _objects(connection: sqlite3.Connection) -> Counter[tuple[str, str, str]]:
     """Count all that a schema has, by kind, name and text: a check, a collation or a generated column stands in it.
 
-    A trigger may have the name of a table, and a file changed by hand may have anything twice.
+    A trigger may have the name of a table, and a file changed by hand may have anything twice. Only the blanks of
+    ASCII are equal: to SQLite, all others are letters.
     """
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master")
-    return Counter((str(kind), str(name), " ".join(str(text or "").split())) for kind, name, text in rows)
+    return Counter(
+        (str(kind), str(name), " ".join(_BLANKS.split(str(text or "").strip()))) for kind, name, text in rows
+    )
 
 
 @functools.cache

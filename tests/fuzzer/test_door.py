@@ -17,6 +17,7 @@ from sample_records import META, hit, shard
 
 from fuzzer.cli.main import main
 from fuzzer.store import door
+from fuzzer.store.database import CACHE
 from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
 from relaxkit.ir.domain import ORDINARY
@@ -218,6 +219,22 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(door, "MOST_BYTES", 1)
     with pytest.raises(StoreError, match="is too large"):
         Store.open(campaign)
+
+
+def test_only_blanks_of_ascii_are_blanks_of_a_schema(campaign: Path) -> None:
+    with closing(sqlite3.connect(campaign / FILE_NAME)) as database, database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', 'NOT\u00a0NULL') WHERE name = 'shards'"
+        )
+    with pytest.raises(StoreError, match="table 'shards' is not as expected"):
+        Store.open(campaign)
+
+
+def test_the_memory_that_a_file_asks_for_is_not_given(campaign: Path) -> None:
+    change(campaign, "PRAGMA default_cache_size = 2000000")
+    with closing(door.enter(campaign)) as connection:
+        assert connection.execute("PRAGMA cache_size").fetchone()[0] == CACHE
 
 
 def test_texts_count_as_much_as_they_take_in_memory(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
