@@ -9,7 +9,7 @@
 output that is proved, once by each kind of ``benchmarks/proof_mutations/`` that finds something to change in it.  A
 mutant counts when executing it on CodeGenVM shows something else than the original: another result, other output, an
 error, a parameter that is overwritten.  One that acts alike on all inputs may mean the same, and is counted apart.
-that are proved are executed, and one in ``--one-in`` of the others, to know how many of them act otherwise.
+All mutants that are proved are executed, and one in ``--one-in`` of the others, to know how many of them act otherwise.
 ``--planted`` tries all planted bugs on drawn modules, ``--execute`` all passes under contract on those of whole shards;
 what is proved of either is executed.
 
