@@ -43,6 +43,7 @@ UNUSABLE = [
     ("peers --out FILE", "is not a directory"),
     ("peers --trials 1", "required: --out"),
     ("proof --shards -3", COUNT),
+    ("proof_pairs --seconds 0", NUMBER),
     ("proof_soundness --mutations 4", "is not of the form FIRST:LAST"),
     ("proof_soundness --planted 0:x", "no whole number"),
     ("proof_soundness --totals nowhere", "cannot read"),

@@ -179,9 +179,11 @@ def proof_of(subject: Subject) -> Proof:
         ``OPEN``, too, where there is no result to compare, or callers must change in a way that no adapter knows.
     """
     try:
-        if reason := no_results(subject):
+        if reason := _unfit(subject):
             return Proof(Result.OPEN, "", reason)
         original = _original(subject)
+        if reason := _may_change(subject, original):
+            return Proof(Result.OPEN, "", reason)
         return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), subject)
     except (NoAdapter, NotLiteral) as error:
         return Proof(Result.OPEN, "", str(error))

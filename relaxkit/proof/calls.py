@@ -132,7 +132,8 @@ class Calls(Builtins):
                 operands = arguments[1].fields if isinstance(arguments[1], TupleValue) else arguments[1:]
                 return self.cast(expression.ty_args[0], self.invoke(arguments[0], operands), frame)
         shown: Sequence[Value] = arguments if name.rpartition(".")[2] in _VIEWS else ()
-        if self.legalizer is not None:
+        called = any(isinstance(each, External) for each in arguments)
+        if self.legalizer is not None and not called:
             if (value := self.legalizer.value(expression, arguments)) is not None:
                 return placed(value, shown)
             if (packed := op.get_attr("FCallPacked")) is not None:  # what LegalizeOps calls instead
@@ -143,8 +144,8 @@ class Calls(Builtins):
         term = self._made("op", label, arguments, expression.ty_args, frame)
         if name == "relax.call_builtin_with_ctx":
             shown = self._perhaps_overwrite(arguments)
-        pure = op.get_attr("FPurity")
-        return placed(self.unpacked(self.run(term) if pure else self.impure(term), expression.ty), shown)
+        term = self.run(term, foreign=called) if op.get_attr("FPurity") else self.impure(term)
+        return placed(self.unpacked(term, expression.ty), shown)
 
     def _packed_in_place(self, arguments: Sequence[Value], expression: Any, frame: Frame) -> Value:
         """Call a packed function that returns some of its operands, overwritten, and uses these up."""

@@ -8,11 +8,10 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 
-from relaxkit.ir.types import dims_of
 from relaxkit.proof.memory import Tensor
 from relaxkit.proof.state import Frame, Values
 from relaxkit.proof.terms import Open, Term
-from relaxkit.proof.values import Placed, TupleValue, Value, memory_of, outline, placed
+from relaxkit.proof.values import Placed, TupleValue, Value, memory_of, outline, outlined, placed
 
 _NO_DTYPE = ("", "void")
 
@@ -27,7 +26,7 @@ class Declared(Values):
                 for each, part in zip(ty.fields, value.fields, strict=True):
                     self.match(each, part, frame)
             return
-        dims = dims_of(ty)
+        dims = outlined(ty).dims
         if dims is not None and isinstance(value, int | Tensor):
             for axis, dim in enumerate(dims):
                 if isinstance(dim, tirx.Var) and dim not in frame.dims:
@@ -55,7 +54,7 @@ class Declared(Values):
             self.check_tensor(value, "" if ty.dtype is None else str(ty.dtype), ty.ndim)
         elif isinstance(ty, relax.ShapeType):
             self.check_kind(value, "shape", ty.ndim)
-        dims = tuple(self.number(dim, frame) for dim in dims_of(ty) or ())
+        dims = tuple(self.number(dim, frame) for dim in outlined(ty).dims or ())
         for axis, dim in enumerate(dims):
             self.check_equal(self.dim(value, axis), dim)
         if isinstance(value, int) and self.conditions and len(self.checks) > before:
@@ -139,7 +138,7 @@ class Declared(Values):
         untyped = not known.startswith("tensor") or known.split(" ")[1] in ("None", *_NO_DTYPE)
         if isinstance(ty, relax.TensorType) and untyped:
             self.terms.declared[value] = outline(ty)  # an object, or a tensor of any dtype, that a cast has let through
-        dims = None if value in self.shapes else dims_of(ty)
+        dims = None if value in self.shapes else outlined(ty).dims
         if dims is None:
             return
         with contextlib.suppress(Open):  # a dim that a callee or a local function has defined

@@ -37,7 +37,11 @@ class DimTable:
 
     def number(self, expression: Any) -> Term:
         """Return the term of an integer expression over variables of this table."""
-        if isinstance(expression, int | tirx.IntImm) and str(getattr(expression, "ty", "int64")) == "int64":
+        if isinstance(expression, int):
+            return self._terms.make("number", expression)
+        if isinstance(expression, tirx.Var) and expression in self._sources:
+            return self._sources[expression]
+        if isinstance(expression, tirx.IntImm) and str(expression.ty) == "int64":
             return self._terms.make("number", int(expression))
         (divisions,) = nodes(expression, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
         if not all(getattr(each.b, "value", 0) for each in divisions):
@@ -97,6 +101,8 @@ class DimTable:
         """
         if isinstance(expression, (int, tirx.IntImm)):
             return expression
+        if isinstance(expression, tirx.Var) and expression in values:
+            return values[expression]
         missing = [each for each in _variables(expression) if each not in values]
         if missing:
             raise Open("a dim without a value")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
-from relaxkit.ir.functions import attributes, closed, functions_by_name, mentioned_names, relax_functions
-from relaxkit.ir.lowered import buffers_of, stored_parameters
+from relaxkit.ir.functions import attributes, closed, functions_by_name, mentioned_names
+from relaxkit.ir.lowered import buffers_of
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
@@ -18,7 +19,18 @@ from relaxkit.proof.harmless import is_harmless
 from relaxkit.proof.memory import State
 from relaxkit.proof.state import KILLED, Checks, Frame
 from relaxkit.proof.terms import Node, Open, Term, Terms
-from relaxkit.proof.values import Callback, Closure, External, Kernel, Placed, TupleValue, Value, memory_of, placed
+from relaxkit.proof.values import (
+    Callback,
+    Closure,
+    External,
+    Kernel,
+    Placed,
+    TupleValue,
+    Value,
+    kernel_of,
+    memory_of,
+    placed,
+)
 from relaxkit.runtime.external import handed_over
 
 MOST_CALLS = 64
@@ -42,17 +54,23 @@ class SymbolicProgram(Calls):
     ) -> None:
         super().__init__(terms, shapes, dims)
         self.functions = functions_by_name(module)
-        own = {name: each for name, each in self.functions.items() if not isinstance(each, relax.ExternFunc)}
-        self._symbols = {*own, *(str(attributes(each).get("global_symbol")) for each in own.values())}
         self._kernels: dict[str, Kernel] = {}
         self._active: list[Any] = []
-        relaxed = dict(relax_functions(module))
-        named = {name: mentioned_names(function) & relaxed.keys() for name, function in relaxed.items()}
-        self._recursive = {relaxed[name] for name in named if name in closed(named[name], named.__getitem__)}
         self._abstract: list[Any] = []
         self._results: dict[Any, tuple[Value, Term]] = {}
         self._steps = 0
         self.externals: dict[str, Callback] = {}
+
+    @cached_property
+    def _recursive(self) -> set[Any]:
+        relaxed = {name: each for name, each in self.functions.items() if isinstance(each, relax.Function)}
+        named = {name: mentioned_names(function) & relaxed.keys() for name, function in relaxed.items()}
+        return {relaxed[name] for name in named if name in closed(named[name], named.__getitem__)}
+
+    @cached_property
+    def _symbols(self) -> set[str]:
+        own = {name: each for name, each in self.functions.items() if not isinstance(each, relax.ExternFunc)}
+        return {*own, *(str(attributes(each).get("global_symbol")) for each in own.values())}
 
     def follow(self, module: tvm.IRModule) -> SymbolicProgram:
         """Return the program of another module, which begins with what is known here and leaves this one as it is."""
@@ -158,36 +176,18 @@ class SymbolicProgram(Calls):
 
     def expression(self, expression: Any, frame: Frame) -> Value:
         """Evaluate an expression of a function that is being evaluated."""
-        match expression:
-            case relax.SeqExpr():
-                return self._sequence(expression, frame)
-            case relax.Call():
-                return self.call(expression, frame)
-            case tirx.Var() if expression in frame.values:
-                return self.held(frame.values[expression])
-            case relax.Tuple():
-                return TupleValue(tuple(self.expression(each, frame) for each in expression.fields))
-            case relax.TupleGetItem():
-                return self._item(self.expression(expression.tuple_value, frame), expression)
-            case relax.If():
-                return self._if(expression, frame)
-            case tvm.ir.GenericConst():
-                return self._constant(expression)
-            case relax.ShapeExpr():
-                return self.shape(tuple(self.number(each, frame) for each in expression.values))
-            case relax.Function():
-                return Closure(expression, frame.values, frame.dims)
-            case relax.GlobalVar():
-                return self._global(expression)
-            case relax.ExternFunc():
-                return self._external(str(expression.global_symbol))
-            case tvm.ir.StringImm():
-                return self.terms.make("text", ("str", str(expression.value)))
+        if (evaluate := _EVALUATED.get(type(expression))) is not None:
+            return evaluate(self, expression, frame)
+        if expression in frame.values:
+            return self.held(frame.values[expression])
         if isinstance(expression, tirx.Var) and not isinstance(expression.ty, tvm.ir.PrimType):
             raise Open("a variable without a value")  # as in a local function that calls itself
         if isinstance(getattr(expression, "ty", None), tvm.ir.PrimType):
             return self.number(expression, frame)
         raise Open(f"expression {type(expression).__name__}")
+
+    def _tuple(self, expression: Any, frame: Frame) -> Value:
+        return TupleValue(tuple(self.expression(each, frame) for each in expression.fields))
 
     def _sequence(self, expression: Any, frame: Frame) -> Value:
         for block in expression.blocks:
@@ -225,7 +225,8 @@ class SymbolicProgram(Calls):
             return TupleValue(tuple(self._chosen(condition, each, its) for each, its in pairs))
         return Placed.of(self.terms.choice(condition, self.term(one), self.term(other)), memory_of(one, other))
 
-    def _item(self, value: Value, expression: Any) -> Value:
+    def _item(self, expression: Any, frame: Frame) -> Value:
+        value = self.expression(expression.tuple_value, frame)
         if isinstance(value, TupleValue):
             return self.held(value.fields[int(expression.index)])
         arity = len(expression.tuple_value.ty.fields)
@@ -256,12 +257,8 @@ class SymbolicProgram(Calls):
         return self.externals.get(name) or External(name)
 
     def _kernel(self, name: str, function: Any) -> Kernel:
-        """Return a kernel by its body; its name and its attributes say nothing of what it computes."""
         if name not in self._kernels:
-            stored = stored_parameters(function)
-            for key in [] if function.attrs is None else list(function.attrs.keys()):
-                function = function.without_attr(key)
-            self._kernels[name] = Kernel(self.terms.objects.number(function), stored, function)
+            self._kernels[name] = kernel_of(self.terms, function)
         return self._kernels[name]
 
     # -- from outside ----------------------------------------------------------------------------------------------
@@ -373,3 +370,19 @@ class SymbolicProgram(Calls):
             Open: It takes another number of arguments, or arguments of other types or fewer shapes.
         """
         return self.invoke(Closure(self.functions[name]), arguments)
+
+
+_EVALUATED: dict[type, Callable[[SymbolicProgram, Any, Frame], Value]] = {
+    relax.SeqExpr: SymbolicProgram._sequence,
+    relax.Call: SymbolicProgram.call,
+    relax.Tuple: SymbolicProgram._tuple,
+    relax.TupleGetItem: SymbolicProgram._item,
+    relax.If: SymbolicProgram._if,
+    relax.ShapeExpr: lambda self, each, frame: self.shape(tuple(self.number(dim, frame) for dim in each.values)),
+    relax.Function: lambda _, each, frame: Closure(each, frame.values, frame.dims),
+    relax.GlobalVar: lambda self, each, _: self._global(each),
+    relax.ExternFunc: lambda self, each, _: self._external(str(each.global_symbol)),
+    tvm.ir.GenericConst: lambda self, each, _: self._constant(each),
+    tvm.ir.StringImm: lambda self, each, _: self.terms.make("text", ("str", str(each.value))),
+}
+"""What evaluates an expression, by its class; variables and scalars are evaluated otherwise."""

@@ -73,10 +73,10 @@ class Values(ABC):
         """Note that the program raises where something does not hold."""
         self.checks.append((self.conditions, self.terms.make("check", what, terms)))
 
-    def run(self, term: Term) -> Term:
-        """Note that something pure is computed."""
+    def run(self, term: Term, foreign: bool = True) -> Term:
+        """Note that something pure is computed, by a kernel or a packed function or not."""
         self.ran.append((self.conditions, term))
-        if self.terms[term].head in ("kernel", "external"):
+        if foreign:
             self.foreign.append((self.conditions, term))
         return term
 
@@ -104,11 +104,14 @@ class Values(ABC):
             outside = {key: held for key, held in self.state.holders.items() if key <= allocated}
             if self.state.consumed != state.consumed or outside != state.holders:
                 raise Open("a function that may overwrite memory, of which only a term is known")
+            ends = self.term(result), self.state.effect
+            used = self.terms.below(*ends)
+            calls = [each for each in self.ran if self.terms[each[1]].head != "op" or each in self.foreign]
             checks = {
                 self.terms.make("under", tuple(holds for _, holds in some), (*(each for each, _ in some), check))
-                for (_, *some), check in [*self.checks, *self.foreign]
+                for (_, *some), check in [*self.checks, *(each for each in calls if each[1] not in used)]
             }
-            return self.terms.make(head, len(params), (self.term(result), self.state.effect, *sorted(checks)))
+            return self.terms.make(head, len(params), (*ends, *sorted(checks)))
 
     def term(self, value: Value) -> Term:
         """Return the term of a value; a function value is the term of its result on parameters of its own."""

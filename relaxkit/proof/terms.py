@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import tvm_ffi
 
@@ -19,8 +18,7 @@ class Open(Exception):
     """Something that is not modelled; the message is a short phrase without names or numbers of the module."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A term.
 
     Attributes:
@@ -67,12 +65,14 @@ class Terms:
         objects: Numbers of equal objects of TVM.
         declared: Dtype and rank that values were first declared with.
         arrays: What constants hold.
+        kernels: Hashes of kernels, these and what is known of them, by their addresses.
     """
 
     def __init__(self) -> None:
         self.objects = Objects()
         self.declared: dict[Term, str] = {}
         self.arrays: dict[Term, Any] = {}
+        self.kernels: dict[int, tuple[int, Any, Any]] = {}
         self._nodes: list[Node] = []
         self._numbers: dict[Node, Term] = {}
 
@@ -80,7 +80,7 @@ class Terms:
         """Return a table of the same terms, to which others may be added."""
         other = Terms()
         other.objects, other.declared, other.arrays = self.objects.copy(), dict(self.declared), dict(self.arrays)
-        other._nodes, other._numbers = [*self._nodes], dict(self._numbers)
+        other._nodes, other._numbers, other.kernels = [*self._nodes], dict(self._numbers), dict(self.kernels)
         return other
 
     def __len__(self) -> int:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvm import relax
+import tvm_ffi
+from tvm import relax, tirx
 
+from relaxkit.ir.lowered import stored_parameters
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.memory import Storage, Tensor
-from relaxkit.proof.terms import Open, Term
+from relaxkit.proof.terms import Open, Term, Terms
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,22 @@ class Kernel:
     function: Any = field(compare=False)
 
 
+def kernel_of(terms: Terms, function: Any) -> Kernel:
+    """Return a kernel by its body; its name and its attributes say nothing of what it computes.
+
+    One that is known by its address is looked at again only where its hash is another: a pass may have modified it.
+    """
+    digest = int(tvm_ffi.structural_hash(function))
+    known = terms.kernels.get(address := function.__chandle__())
+    if known is None or known[0] != digest:
+        bare = function
+        for key in [] if function.attrs is None else list(function.attrs.keys()):
+            bare = bare.without_attr(key)
+        kernel = Kernel(terms.objects.number(bare), stored_parameters(bare), bare)
+        known = terms.kernels[address] = digest, function, kernel
+    return known[2]
+
+
 @dataclass(frozen=True, slots=True)
 class ShapeHeap:
     """The heap in which a lowered function keeps its dims: its number, and how many slots it has."""
@@ -72,21 +90,59 @@ class TupleValue:
 Value = Term | Closure | External | Callback | ShapeHeap | Kernel | TupleValue | Tensor | Storage
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What is read of a type.
+
+    Attributes:
+        text: The type without the dims that it names, and without where its values lie.
+        dims: The dims that a tensor or a shape spells out, numbers as such; ``None`` for every other type.
+    """
+
+    text: str
+    dims: list[Any] | None
+
+
+_MOST_OUTLINES = 1 << 14
+_outlines: dict[int, tuple[Any, Outline]] = {}
+"""Outlines by the address of the type, which is kept with it: most types of a module are read again for each pass."""
+
+
+def outlined(ty: Any) -> Outline:
+    """Read a type."""
+    known = _outlines.get(address := ty.__chandle__())
+    if known is None:
+        dims = dims_of(ty)
+        plain = None if dims is None else [int(dim) if is_int64(dim) else dim for dim in dims]
+        if len(_outlines) >= _MOST_OUTLINES:
+            _outlines.clear()
+        known = _outlines[address] = ty, Outline(_text(ty, dims), plain)
+    return known[1]
+
+
+def is_int64(dim: Any) -> bool:
+    """Say whether a dim is a number of the dtype that dims have."""
+    return isinstance(dim, tirx.IntImm) and str(dim.ty) == "int64"
+
+
 def all_dims(ty: Any) -> list[Any]:
     """Return the dims that a type names, fields of a tuple in order; raises ``Open`` where it names a whole shape."""
     if isinstance(ty, relax.TupleType):
         return [dim for each in ty.fields for dim in all_dims(each)]
     if isinstance(ty, relax.TensorType) and isinstance(ty.shape, relax.Var):
         raise Open("a type of a computed shape")
-    return list(dims_of(ty) or ())
+    return outlined(ty).dims or []
 
 
 def outline(ty: Any) -> str:
     """Write a type without the dims that it names, and without where its values lie."""
+    return outlined(ty).text
+
+
+def _text(ty: Any, dims: list[Any] | None) -> str:
     if isinstance(ty, relax.TupleType):
         return f"({', '.join(outline(each) for each in ty.fields)})"
     if isinstance(ty, relax.TensorType):
-        dims = dims_of(ty)
         return f"tensor {ty.dtype} {ty.ndim if dims is None else len(dims)}{'' if dims is not None else '?'}"
     return f"shape {ty.ndim}" if isinstance(ty, relax.ShapeType) else str(ty)
 

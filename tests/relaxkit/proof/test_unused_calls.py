@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,12 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+
+from proof_mutations import MUTATIONS, Draft
+
 from relaxkit.proof import Result, prove
+from relaxkit.proof.harmless import is_harmless
 
 UNKNOWN = "open in main: a check or a call that may fail"
 
@@ -32,6 +39,9 @@ KERNELS = {
     "takes the rest": (kernel(lambda a, b, at: T.floormod(a[at], b[at])), False),
     "divides by an index": (kernel(lambda a, _, at: T.floordiv(a[at], at)), False),
     "reads somewhere": (kernel(lambda a, b, at: a[b[at]]), False),
+    "reads beyond its operand": (kernel(lambda a, _, at: a[at + 1]), False),
+    "reads before its operand": (kernel(lambda a, _, at: a[at - 1]), False),
+    "reads backwards": (kernel(lambda a, _, at: a[3 - at]), True),
     "writes less than its output has": (kernel(lambda a, b, at: a[at] + b[at], 3), False),
 }
 """Kernels, and whether each ends on all operands."""
@@ -77,12 +87,16 @@ def test_a_call_of_a_branch_is_made_only_there() -> None:
     assert str(prove(inside, outside)) == UNKNOWN
 
 
-def test_packed_functions_may_raise() -> None:
+@pytest.mark.parametrize("operator", ["call_pure_packed", "call_dps_packed"])
+def test_packed_functions_may_raise(operator: str) -> None:
+    call = getattr(R, operator)
+    declared = {"ty_args" if operator == "call_pure_packed" else "out_ty": R.Tensor((4,), "int32")}
+
     @I.ir_module
     class Calls:
         @R.function
         def main(x: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
-            unused = R.call_pure_packed("somewhere.else", x, ty_args=R.Tensor((4,), "int32"))  # noqa: F841
+            unused = call("somewhere.else", x, **declared)  # noqa: F841
             return x
 
     @I.ir_module
@@ -93,6 +107,24 @@ def test_packed_functions_may_raise() -> None:
 
     assert str(prove(Plain, Calls)) == UNKNOWN
     assert prove(Calls, Plain).result is Result.PROVED
+
+
+def test_a_kernel_may_not_write_beyond_what_it_allocates() -> None:
+    from tvm import relax
+
+    @I.ir_module
+    class Softmax:
+        @R.function
+        def main(x: R.Tensor((2, 4), "float32")) -> R.Tensor((2, 4), "float32"):
+            unused = R.nn.selu(x)  # noqa: F841
+            return x
+
+    lowered = relax.transform.LegalizeOps()(Softmax)
+    assert prove(Softmax, lowered).result is Result.PROVED
+    assert is_harmless(lowered["selu"])
+    exchanged = list(MUTATIONS["indices of a kernel's store exchanged"](Draft(lowered)))
+    assert exchanged
+    assert not any(is_harmless(each()["selu"]) for each in exchanged)
 
 
 def test_an_unused_operator_may_be_legalized() -> None:
