@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fuzzer.core.text import shorten, visible
+from fuzzer.core.text import disarmed, shorten, visible
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
 from fuzzer.gate.text import verdict_line
@@ -66,4 +66,4 @@ def _escaped(text: str, letters: Iterable[str]) -> str:
     # The percent sign first: it begins what the others become.
     for letter in (*letters, "\r", "\n"):
         flat = flat.replace(letter, f"%{ord(letter):02X}")
-    return flat
+    return disarmed(flat)  # of runners that read commands wherever they stand

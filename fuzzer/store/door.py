@@ -50,6 +50,10 @@ MOST_ROWS_IN_ALL = 600_000
 """Rows of all tables; several that are nearly full would take half a minute."""
 MOST_TALLIES = 100_000
 """Rows of verdicts, which are read with their reasons; all passes and oracles need some 10,000."""
+MOST_NAMES = 10_000
+"""Operators, features and idioms, each; a page draws all of them, and TVM has some 230 operators."""
+MOST_MOMENTS = 20_000
+"""Moments of growth; one comes about every 20 s."""
 MOST_TEXT = 512 << 20
 """Bytes of all texts of one table, as Python holds them; a finding takes some 50 kB, and many are held at once."""
 _WIDEST = 4
@@ -282,7 +286,8 @@ class _Inspection:
         lengths = " + ".join(_MEMORY.format(name=name) for name in columns)
         if (text := self._db.execute(f"SELECT total({lengths}) FROM {table}").fetchone()[0]) > MOST_TEXT:
             raise self._error(f"table '{table}' contains {int(text) >> 20} MiB of text, at most {MOST_TEXT >> 20}")
-        most = MOST_TALLIES if table == "tallies" else MOST_ROWS
+        few = dict.fromkeys(("features", "idioms", "operators"), MOST_NAMES)
+        most = {**few, "growth": MOST_MOMENTS, "tallies": MOST_TALLIES}.get(table, MOST_ROWS)
         cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT {most + 1}")
         cursor.row_factory = None
         kinds, decoded = _compiled(table)

@@ -191,6 +191,12 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
         patch.setattr(door, "MOST_TALLIES", 0)
         with pytest.raises(StoreError, match=r"table 'tallies' has more than 0 rows"):
             Store.open(campaign)
+        patch.undo()
+        for limit, table in (("MOST_NAMES", "features"), ("MOST_MOMENTS", "growth")):
+            with monkeypatch.context() as tight:
+                tight.setattr(door, limit, 0)
+                with pytest.raises(StoreError, match=f"table '{table}' has more than 0 rows"):
+                    Store.open(campaign)
     with monkeypatch.context() as patch:
         patch.setattr(door, "MOST_PASSES", 9)
         patch.setattr(door, "MOST_FINDINGS", 0)

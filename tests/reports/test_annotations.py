@@ -49,6 +49,7 @@ def test_the_gates_deciding_lines_come_first(report: Report) -> None:
         ("100%", "50%0A", "::error title=100%25::50%250A"),
         ("a\nb", "one\r\n::set-env name=X::y", "::error title=a%0Ab::one?%0A::set-env name=X::y"),
         ("\x1b[31m", "\x07", "::error title=?[31m::?"),
+        ("a", "##vso[task.setvariable]b", "::error title=a::## vso[task.setvariable]b"),
     ],
 )
 def test_foreign_text_cannot_end_a_command(title: str, message: str, expected: str) -> None:
