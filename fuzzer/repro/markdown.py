@@ -30,7 +30,7 @@ _WRAPPERS = ("ir/transform.py:", "ir/utils.py:", "relax/transform/transform.py:"
 LONGEST_SCRIPT = 20_000
 """Characters of a script that an issue holds: GitHub takes 65,536 in all, and a module is shown twice."""
 _LONGEST_TEXT = 4_000
-_SPECIAL = re.compile(r"[\\*`\[\]~|$]|(?<![^\W_])_|_(?![^\W_])|^[#=+-]|^\d{1,9}(?=[.)](?:\s|$))")
+_SPECIAL = re.compile(r"[\\*`\[\]~|$]|(?<![^\W_])_|_(?![^\W_])|^[#=+:-]|^\d{1,9}(?=[.)](?:\s|$))")
 """What may begin markup: an underscore within a word does not, a sign or a number does where the line begins."""
 _ACTING = re.compile(r"\\(?=[!-/:-@\[-`{-~]|$)|[*`~$]|(?<![^\W_])_|_(?![^\W_])|\](?=\()|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 """The part of it that acts within a line, so that a title needs escapes for nothing else."""

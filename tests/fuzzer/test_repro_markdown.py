@@ -330,6 +330,7 @@ def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:
         assert not line.startswith("#") or re.match(r"# \[Bug\]|### [A-Z]", line), line
         assert not re.match(r"\s*(={2,}|-{3}|\+ |- |\d+\. |>|\*\*\*|___|~~~|\[a\])", line), line
     assert "\\_c\\_" in prose
+    assert escaped(":-: a") == r"\:-: a"
     assert escaped("a_b.c_d [e](f) @g") == r"a_b.c_d \[e\](f) @&#8203;g"
 
 
