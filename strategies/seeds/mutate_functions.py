@@ -49,7 +49,7 @@ def wrap(choices: Choices, module: Any) -> Any:
     while stop < len(bindings) and stop - start < _CHUNK and _wrappable(bindings[stop]) and choices.index(4):
         stop += 1
     chunk = bindings[start:stop]
-    outline = _Outline(module, function, chunk, number, choices.index(2) == 1)
+    outline = _OutlinedChunk(module, function, chunk, number, choices.index(2) == 1)
     builder = relax.BlockBuilder(module)
     callee = builder.add_func(outline.callee(builder), fresh_name(module, "wrapped"))
     caller = _Caller(builder, chunk, callee, outline)
@@ -61,7 +61,7 @@ def _wrappable(binding: Any) -> bool:
     return isinstance(binding, relax.VarBinding) and isinstance(binding.value, (relax.Call, relax.TupleGetItem))
 
 
-class _Outline:
+class _OutlinedChunk:
     """A chunk of bindings: what it takes, and what is used of it later."""
 
     def __init__(self, module: Any, function: Any, chunk: Sequence[Any], number: int, dataflow: bool) -> None:
@@ -117,7 +117,7 @@ class _Outline:
 class _Caller(Copier):
     """Copies the function with a call in the place of the chunk."""
 
-    def __init__(self, builder: Any, chunk: Sequence[Any], callee: Any, outline: _Outline) -> None:
+    def __init__(self, builder: Any, chunk: Sequence[Any], callee: Any, outline: _OutlinedChunk) -> None:
         super().__init__(builder, fresh=False)
         self._chunk = list(chunk)
         self._callee = callee
