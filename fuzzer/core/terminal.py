@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 import sys
@@ -16,12 +17,14 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from fuzzer.core.text import disarmed, first_line, printable
+from fuzzer.core.text import disarmed, first_line, printable, shorten
 
 WIDTH = 80
 """Columns where no terminal is attached."""
 MOST_ROWS = 1_000
 """Of a table: each takes a millisecond to lay out, and a campaign from elsewhere may have millions."""
+_MOST_CELL = 300
+"""Characters of a cell: a longer one wraps over dozens of lines, and a thousand of them take half a minute."""
 _NUMBER = re.compile(r"\d{1,9}(\.\d+)?%?|-")  # shorter than an id
 _STYLES = {"S1": "bold red", "S2": "red", "S3": "yellow"}
 """Colours of cells in the columns of severities."""
@@ -62,7 +65,7 @@ def listed(
     heads: Sequence[str], rows: Sequence[Sequence[object]], below: Sequence[Sequence[str]] = ()
 ) -> list[RenderableType]:
     """Lay out the heads, then each row apart; ``below`` has the texts that stand below each."""
-    cells = [[first_line(str(cell)) for cell in row] for row in rows]
+    cells = [[shorten(first_line(str(cell)), _MOST_CELL) for cell in row] for row in rows]
     columns = list(zip(heads, *cells, strict=True))
     widths = [max(map(cell_len, column)) for column in columns]
     least = [max(map(cell_len, " ".join(column).split() or [""])) for column in columns]
@@ -77,6 +80,15 @@ def listed(
     return shown
 
 
+@functools.lru_cache(maxsize=16)
+def _narrowed(given: tuple[int, ...], least: tuple[int, ...], most: int) -> list[int]:
+    """Take width from the widest columns until all have room: once for all lines of a table."""
+    widths = list(given)
+    while sum(widths) + 2 * (len(widths) - 1) > max(most, 4 * len(widths)):
+        widths[max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))] -= 1
+    return widths
+
+
 class _Line:
     """A line of a table: what has no room is wrapped in the widest columns, and between words while that will do."""
 
@@ -86,9 +98,7 @@ class _Line:
         self.cells, self.widths, self.least, self.right = cells, widths, least, right
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        widths = list(self.widths)
-        while sum(widths) + 2 * (len(widths) - 1) > max(options.max_width, 4 * len(widths)):
-            widths[max(range(len(widths)), key=lambda at: (widths[at] > self.least[at], widths[at]))] -= 1
+        widths = _narrowed(tuple(self.widths), tuple(self.least), options.max_width)
         line = Table.grid(padding=(0, 2, 0, 0))
         for width, right in zip(widths, self.right, strict=True):
             line.add_column(width=width, justify="right" if right else "left", overflow="fold")

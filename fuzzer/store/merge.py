@@ -45,6 +45,8 @@ _OF_THE_GRAVEST = (
 module: none can make less of what another found."""
 STRIDE = 1 << 44
 """Shards of the second campaign are numbered from here, and so on; met findings have numbers from 1 << 40 on."""
+MOST_SCRIPTS = 512 << 20
+"""Characters of all scripts that are joined; one has some 3,000, and a file that is nearly empty may claim millions."""
 _NUMBERED = {"shards": "number", "findings": "shard", "reached": "shard", "entered": "shard"}
 """Tables with a column for the number of a shard."""
 
@@ -451,8 +453,12 @@ def _fill(partial: Path, sources: Sequence[MergeSource]) -> None:
                     row["seal"] = sealer.row(table, row)
                 names, marks = ", ".join(row), ", ".join("?" * len(row))
                 connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+    left = MOST_SCRIPTS
     for name, index in scripts.items():
         directory = sources[index].directory
         if os.path.lexists(directory / name):
             (partial / SCRIPTS).mkdir(exist_ok=True)
-            write_atomically(partial / name, read_script(directory, name))
+            text = read_script(directory, name)
+            if (left := left - len(text)) < 0:
+                raise MergeError(f"the scripts have more than {MOST_SCRIPTS >> 20} MiB, also those of '{directory}'")
+            write_atomically(partial / name, text)

@@ -24,6 +24,7 @@ from fuzzer.core.text import Standing
 from fuzzer.findings.assessment import Assessment, Severity
 from fuzzer.findings.family import Traits, family
 from fuzzer.findings.signature import signature
+from fuzzer.store import merge as merging
 from fuzzer.store.merge import MergeError, _growth, merge
 from fuzzer.store.records import Earlier, EarlierState, FindingState
 from fuzzer.store.writer import FILE_NAME, Store, StoreError
@@ -324,6 +325,19 @@ def test_what_claims_to_hold_a_campaign_holds_all_of_it(tmp_path: Path, change: 
     with pytest.raises(MergeError, match=f"contains the cases of .*but lacks its {lacks}"):
         merge([one, tmp_path / "claims"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_scripts_are_joined_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = campaign(tmp_path / "one", 1, BAD), campaign(tmp_path / "two", 2, RARE)
+    settle(one, BAD, FindingState.CONFIRMED, 2, "{a}", script="a" * 600)
+    settle(two, RARE, FindingState.CONFIRMED, 2, "{b}", script="b" * 600)
+    monkeypatch.setattr(merging, "MOST_SCRIPTS", 1_000)
+    with pytest.raises(MergeError, match="the scripts have more than 0 MiB"):
+        merge([one, two], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    monkeypatch.undo()
+    merge([one, two], tmp_path / "out")
+    assert len([*(tmp_path / "out/repros").iterdir()]) == 2
 
 
 def test_the_order_is_of_no_account(tmp_path: Path) -> None:
