@@ -80,7 +80,10 @@ _TYPICAL = (1, 0, 2, -1, 0.5)
 
 
 def typical(scope: Scope, dtype: str, shape: Sequence[int] = (), bounds: Bounds | None = None) -> Value | None:
-    """Draw a constant full of a number that a simplification may look for; ``None`` where bounds or shape hold none."""
+    """Draw a constant full of a number that a simplification may look for; ``None`` where bounds or shape hold none.
+
+    Once in three times every other element is another such number: a pass may have looked at some elements only.
+    """
     held = bounds or default_bounds(dtype)
     whole = not is_float(dtype)
     able = [each for each in _TYPICAL if held.lo <= each <= held.hi and (not whole or float(each).is_integer())]
@@ -89,8 +92,19 @@ def typical(scope: Scope, dtype: str, shape: Sequence[int] = (), bounds: Bounds 
     number = scope.pick(able)
     if not shape:
         return scope.scalar(number, dtype)
-    expr = relax.const(np.full(shape, number, dtype), dtype)
-    return Value(expr, expr.ty, Bounds(number, number, float(number).is_integer()))
+    array = np.full(shape, number, dtype)
+    if scope.index(3) == 2:
+        array.flat[1::2] = scope.pick(able)
+    expr = relax.const(array, dtype)
+    lo, hi = float(array.min()), float(array.max())
+    return Value(expr, expr.ty, Bounds(lo, hi, lo.is_integer() and hi.is_integer()))
+
+
+def _wider(scope: Scope, dims: Sequence[int]) -> Sequence[int]:
+    """Return a shape that stretches what has the given one, where that is affordable."""
+    stretched = [2 if dim == 1 else dim for dim in dims]
+    wider = stretched if stretched != list(dims) else [2, *dims]
+    return wider if scope.affordable(wider) else dims
 
 
 def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str | None = None) -> Value:
@@ -104,9 +118,11 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
     if scope.aimed and dtype == value.dtype and scope.index(6) == 5:
         return scope.guard(value, bounds)
     if scope.aimed and dtype != "bool" and scope.index(5) > 2:
-        # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape.
-        full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS) and scope.index(4) == 3
-        if (number := typical(scope, dtype, value.shape if full else (), bounds)) is not None:
+        # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape, and forget what a shape does.
+        full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS)
+        kind = scope.index(5) if full else 0
+        shape = () if kind < 2 else _wider(scope, value.shape) if kind == 4 else value.shape
+        if (number := typical(scope, dtype, shape, bounds)) is not None:
             return number
     if scope.index(3) == 2:
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
+import tvm_ffi
 from hypothesis import HealthCheck, given, settings
 from tvm import relax
 
@@ -110,6 +111,22 @@ def test_each_number_that_a_pass_may_look_for_is_met(aim: dict[str, Any], rank: 
     for module in modules(150, **aim):
         met.update(numbers_of(module, "relax.multiply"))
         if all(met[rank, number] >= least for number in (0.0, 1.0, 2.0, -1.0, 0.5)):
+            return
+    pytest.fail(f"{met}")
+
+
+def test_an_aimed_operator_meets_constants_that_stretch_and_constants_of_several_numbers() -> None:
+    """A pass that drops a factor of 1 meets one that is wider than the other factor, and one that is 1 only in part."""
+    met: Counter[str] = Counter()
+    for module in modules(300, operators={"relax.multiply": 30}):
+        for call in (place.value for _, function in relax_functions(module) for place in places(function)):
+            if operator_of(call) == "relax.multiply" and isinstance(call.args[1], tvm.ir.GenericConst):
+                array = call.args[1].value.numpy()
+                if array.size and (array == 1).all() and not tvm_ffi.structural_equal(call.args[0].ty, call.ty):
+                    met["wider"] += 1
+                if array.size and array.min() == 1 < array.max():
+                    met["mixed"] += 1
+        if min(met["wider"], met["mixed"]) >= 3:
             return
     pytest.fail(f"{met}")
 
