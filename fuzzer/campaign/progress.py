@@ -127,7 +127,7 @@ class Progress:
             return f"{_clock(elapsed)} (limit: {self._config.max_examples} cases)"
         if elapsed < seconds or self.latest is None:
             return f"{_clock(elapsed)}/{_clock(seconds)}"
-        return f"{_clock(elapsed)}, generation done after {_clock(seconds)}, triage ends by {_clock(self.latest)}"
+        return f"{_clock(elapsed)}, generated for {_clock(seconds)}, triage ends by {_clock(self.latest)}"
 
     def _say(self, line: str) -> None:
         self._draw(lambda live: live.console.print(prose(line)), f"{line}\n")

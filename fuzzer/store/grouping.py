@@ -77,7 +77,7 @@ def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> 
     rest = [f"and {counted(len(rows) - _MOST_NOTES, 'more note')}"] if len(rows) > _MOST_NOTES else []
     told = [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
     places = itertools.islice(lines.items(), _MOST_NOTES)
-    return told + [f"{Path(place).name}: {_never_ran(statements)}" for place, statements in places]
+    return told + [_never_ran(Path(place).name, statements) for place, statements in places]
 
 
 def blind(tallies: Sequence[Tally]) -> str:
@@ -94,15 +94,16 @@ def blind(tallies: Sequence[Tally]) -> str:
     return f"Only {judged} of {counted(cases, 'case')} could be judged; most frequent reason: {why} ({many}x)"
 
 
-def _never_ran(statements: Mapping[int, bool]) -> str:
+def _never_ran(file: str, statements: Mapping[int, bool]) -> str:
     """Write which of the lines that a file's statements begin in, in their order, no case has run."""
     runs = [[*run] for ran, run in itertools.groupby(statements, statements.__getitem__) if not ran]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     if not texts:
-        return "every line ran"
+        return f"in {file}, every line ran"
     rest = [f"{len(texts) - _MOST_RUNS} more places"] if len(texts) > _MOST_RUNS + 1 else []
     shown = texts[:_MOST_RUNS] if rest else texts
-    return f"line{'s' if [*statements.values()].count(False) > 1 else ''} {enumerated(shown + rest)} never ran"
+    several = [*statements.values()].count(False) > 1
+    return f"in {file}, line{'s' if several else ''} {enumerated(shown + rest)} never ran"
 
 
 def apart_by_family(groups: Sequence[FamilyGroup], known: Container[str] = ()) -> dict[Standing, list[FamilyGroup]]:

@@ -50,16 +50,16 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     tail = [
         f"script: python {shlex.quote(str(path))}",
         f"which says: {printable(checked.said)}",
-        f"to accept it: {_accepted(verdict)}its id is {criterion.id} (--relaxfuzz-known)",
+        f"to accept it: {_accepted(verdict)}list its id {criterion.id} in the file given to --relaxfuzz-known",
         *_refusal(seen),
     ]
-    return "\n".join([*head, *trace, "", *_size(reduced), "", _shortened(module), "", *tail])
+    return "\n".join([*head, *trace, "", *_size(reduced), "", _shortened(module, ", in the script"), "", *tail])
 
 
 def _accepted(verdict: Verdict) -> str:
     """Write the argument of ``check`` that accepts a failure; a process that died cannot read it."""
     died = verdict.evidence is not None and verdict.evidence.is_death
-    return "" if died else f'check(..., known=["{verdict.oracle}: {verdict.culprit}"]); '
+    return "" if died else f'check(..., known=["{verdict.oracle}: {verdict.culprit}"]), or '
 
 
 def _refusal(verdict: Verdict) -> list[str]:
@@ -82,10 +82,10 @@ def _trace(verdict: Verdict) -> list[str]:
     return ["raised at, innermost last:", *(f"    {frame}" for frame in frames[-_MOST_FRAMES:])] if frames else []
 
 
-def _shortened(module: str) -> str:
+def _shortened(module: str, elsewhere: str = "") -> str:
     lines = module.strip("\n").splitlines()
     left = len(lines) - _MOST_LINES
-    return "\n".join(lines if left <= 1 else [*lines[:_MOST_LINES], f"# ... and {left} more lines, in the script"])
+    return "\n".join(lines if left <= 1 else [*lines[:_MOST_LINES], f"# ... and {left} more lines{elsewhere}"])
 
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:

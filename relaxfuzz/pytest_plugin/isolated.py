@@ -104,7 +104,7 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
     if judged and changed < least:
         raise _shown(
             NothingShown(item.nodeid),
-            f"the pass changed {changed} of the {judged} modules that were judged, but at least {least} are required: "
+            f"the pass changed {changed} of the {judged} modules that were judged, but the minimum is {least}: "
             "the pass was hardly tested.\nGenerate modules that it acts on: ir_modules(demand=..., operators=..., "
             "plant=...) (docs/drawing-modules.md); or require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",

@@ -135,7 +135,7 @@ def test_stores_and_merged_campaigns_keep_what_ran_anywhere(tmp_path: Path) -> N
     ],
 )
 def test_statements_that_never_ran_are_named_by_their_lines(ran: dict[int, bool], said: str) -> None:
-    assert noted([], {"/home/me/own.py": ran}) == [f"own.py: {said}"]
+    assert noted([], {"/home/me/own.py": ran}) == [f"in own.py, {said}"]
 
 
 def test_notes_are_bounded_however_many_places_a_campaign_names() -> None:

@@ -98,7 +98,7 @@ def test_what_goes_on_after_the_time_is_triage() -> None:
     told = Progress(config, io.StringIO())
     told.latest = 120.0
     assert [told._when(at) for at in (30.0, 90.0)] == [
-        "0:30/1:00", "1:30, generation done after 1:00, triage ends by 2:00"
+        "0:30/1:00", "1:30, generated for 1:00, triage ends by 2:00"
     ]  # fmt: skip
 
 

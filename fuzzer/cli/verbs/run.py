@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cli.options import add_trust, inform
+from fuzzer.core.text import enumerated
 from fuzzer.core.verb import INTERRUPTED, OK, OPTIONS, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -170,6 +171,8 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
         f"campaign with seed {config.seed} in {directory}: {what}, {len(config.oracles)} oracles, "
         f"{config.workers} worker{'' if config.workers == 1 else 's'}, {config.budget_text}{then}"
     )
+    if config.operators:
+        inform(f"generated more often: {enumerated([name for name, _ in config.operators])}")
     spent = info.elapsed_seconds >= config.seconds if config.seconds else info.examples >= (config.max_examples or 0)
     if resumed and spent and not store.untriaged():
         inform(f"nothing to do: finished after {config.budget_text}; use a new --out, or give it more time or examples")

@@ -183,7 +183,7 @@ def test_two_failures_are_told_and_where_the_first_was_raised(said: str) -> None
 @pytest.mark.slow
 def test_what_is_known_is_accepted(tmp_path: Path) -> None:
     first = run(tmp_path, TWO)
-    (known,) = re.findall(r"its id is ([0-9a-f]{10})", first)
+    (known,) = re.findall(r"its id ([0-9a-f]{10})", first)
     entry = f'[[known]]\nid = "{known}"\nreference = "here"\nreason = "a test"\n'
     tmp_path.joinpath("known.toml").write_text(entry)
     again = run(tmp_path, TWO, "--relaxfuzz-known", "known.toml")
