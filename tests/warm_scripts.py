@@ -14,10 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.repro.pristine import run_copy
+from relaxkit.passes.plugins import VARIABLE
 
 # A campaign that a test runs in this process sets TMPDIR for good (`session_files.claim`).
 _VOLATILE = {"PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "TVM_NUM_THREADS", "OMP_NUM_THREADS"}
-_AT_START = {name: value for name, value in os.environ.items() if name not in _VOLATILE}
+
+
+def _lasting(env: Mapping[str, str]) -> dict[str, str]:
+    """Return what a script may notice of an environment; a campaign without plugins leaves an empty list of them."""
+    return {name: value for name, value in env.items() if name not in _VOLATILE and (value or name != VARIABLE)}
+
+
+_AT_START = _lasting(os.environ)
 
 
 _WITH_ARGUMENTS = """
@@ -41,9 +49,8 @@ class WarmScripts:
 
     def run(self, command: list[str], *, timeout: float, env: Mapping[str, str], cwd: Path, **others: Any) -> Any:
         """As `subprocess.run`, for a script and the interpreter of this process."""
-        lasting = {name: value for name, value in env.items() if name not in _VOLATILE}
         path = Path(command[1])
-        if command[0] != sys.executable or path.suffix != ".py" or lasting != _AT_START:
+        if command[0] != sys.executable or path.suffix != ".py" or _lasting(env) != _AT_START:
             return subprocess.run(command, timeout=timeout, env=env, cwd=cwd, **others)
         with tempfile.TemporaryDirectory() as folder:
             if command[2:]:

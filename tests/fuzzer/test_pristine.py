@@ -56,11 +56,14 @@ def test_it_has_loaded_numpy_and_tvm_and_nothing_of_this_program() -> None:
     assert check_pristine(text).output == "numpy tvm\n"
 
 
-@pytest.mark.parametrize(("name", "warm"), [("TMPDIR", True), ("RELAXFUZZ_PLUGINS", False)])
+@pytest.mark.parametrize(
+    ("name", "value", "warm"),
+    [("TMPDIR", "elsewhere", True), ("RELAXFUZZ_PLUGINS", "", True), ("RELAXFUZZ_PLUGINS", "own.py", False)],
+)
 def test_the_scripts_of_tests_are_copies_whatever_directory_a_campaign_has_claimed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, warm: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, warm: bool
 ) -> None:
-    monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv(name, value)
     (path := tmp_path / "script.py").write_text("import sys\nprint('tvm' in sys.modules, *sys.argv[1:])")
     said = run.subprocess.run([sys.executable, str(path), "one"], timeout=60, env=os.environ, cwd=tmp_path, **SHOWN)
     assert said.stdout == f"{warm} one\n"

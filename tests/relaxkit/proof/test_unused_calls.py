@@ -96,7 +96,7 @@ def test_packed_functions_may_raise(operator: str) -> None:
     class Calls:
         @R.function
         def main(x: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
-            unused = call("somewhere.else", x, **declared)  # noqa: F841
+            unused = call("somewhere.else", x, **declared)  # noqa: F841  # what nothing reads is the point
             return x
 
     @I.ir_module
@@ -116,7 +116,7 @@ def test_a_kernel_may_not_write_beyond_what_it_allocates() -> None:
     class Softmax:
         @R.function
         def main(x: R.Tensor((2, 4), "float32")) -> R.Tensor((2, 4), "float32"):
-            unused = R.nn.selu(x)  # noqa: F841
+            unused = R.nn.selu(x)  # noqa: F841  # as above
             return x
 
     lowered = relax.transform.LegalizeOps()(Softmax)
@@ -134,7 +134,7 @@ def test_an_unused_operator_may_be_legalized() -> None:
     class Divides:
         @R.function
         def main(x: R.Tensor((4,), "int32"), y: R.Tensor((4,), "int32")) -> R.Tensor((4,), "int32"):
-            unused = R.floor_divide(x, y)  # noqa: F841
+            unused = R.floor_divide(x, y)  # noqa: F841  # as above
             return x
 
     assert prove(Divides, relax.transform.LegalizeOps()(Divides)).result is Result.PROVED
