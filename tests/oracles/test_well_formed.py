@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import buggy_passes as buggy
@@ -11,7 +12,7 @@ from structural import Say
 from tvm import relax, tirx
 
 from corpus.case import load, load_module
-from oracles.core.function_signatures import mistyped_call
+from oracles.core.function_signatures import changed_signature, mistyped_call
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import Contract, EvidenceClass, OracleName
@@ -152,6 +153,37 @@ def test_devices_that_do_not_fit_where_all_builds_are_a_question(say: Say) -> No
     assert verdict.evidence is not None
     assert verdict.evidence.kind == "mistyped-call"
     assert verdict.evidence.details.rests_on is EvidenceClass.OURS
+
+
+DROPS_RESHAPE = """
+import tvm
+from tvm import relax
+
+
+@tvm.transform.module_pass(opt_level=0, name="DropsReshape")
+def drops_reshape(module, context):
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((1, 3), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(x)
+    return builder.get()
+
+
+def factory():
+    return drops_reshape
+"""
+
+
+def test_another_result_is_a_question_of_a_pass_of_tvm_and_a_defect_of_ones_own(say: Say, tmp_path: Path) -> None:
+    (file := tmp_path / "own.py").write_text(DROPS_RESHAPE)
+    builder, x = relax.BlockBuilder(), relax.Var("x", TT((1, 3), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.reshape(x, (3,))))
+    own = PassRef("DropsReshape", f"user:{file}:factory")
+    evidence = say(builder.get(), own)[WELL_FORMED].shown
+    assert (evidence.kind, evidence.details.rests_on) == ("signature", None)
+    found = changed_signature(builder.get(), own.build()(builder.get()))
+    assert found is not None
+    assert found.details.rests_on is EvidenceClass.OURS
 
 
 def test_what_a_misfit_left_behind_is_not_judged(say: Say) -> None:
