@@ -255,10 +255,11 @@ def ir_modules(
         executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
             with an operator that never executes; ``None``: mostly executable ones.
         operators: Operators to generate more often, with operands of higher rank, often the results of earlier calls to
-            the same operators. Those with two operands are also called with constants filled with 0, 1, 2, -1 or 0.5.
-            About one module in seven has operands declared without a shape, rank or dtype, and is not executed. All
-            operators together have a weight of 10, so with ``{"relax.split": 5}`` one operator in three is a
-            ``split`` (5 out of 10 + 5), and with ``{"relax.split": 30}`` three in four are. A pass as text,
+            the same operators. Those with two operands are also called with the same operand twice, and with constants
+            of 0, 1, 2, -1 or 0.5: numbers, tensors filled with one of them or with two of them, also wider than the
+            other operand. About one module in seven has operands declared without a shape, rank or dtype, and is not
+            executed. All operators together have a weight of 10, so with ``{"relax.split": 5}`` one operator in three
+            is a ``split`` (5 out of 10 + 5), and with ``{"relax.split": 30}`` three in four are. A pass as text,
             ``"mycompiler.clips:LowerClip"``, stands for the operators that its source names, each with weight 30.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code

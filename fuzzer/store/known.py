@@ -93,7 +93,9 @@ class KnownAs:
         elif case is not None and case.upstream:
             places.append(f"{perhaps}upstream ({case.reference})")
         if case is not None:
-            places.append(f"{perhaps}in relaxfuzz's corpus{'' if places else ' only'} ({case.name})")
+            places.append(
+                f"{perhaps}in relaxfuzz's corpus{'' if places else ', but not reported upstream'} ({case.name})"
+            )
             said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
         return f"{'known' if self.certain else 'perhaps known'} {enumerated(places)}: {said}"
 
@@ -155,7 +157,11 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
     counts = Counter(
-        "on your list" if each.listed else "upstream" if each.upstream else "in relaxfuzz's corpus only"
+        "on your list"
+        if each.listed
+        else "upstream"
+        if each.upstream
+        else "in relaxfuzz's corpus, but not reported upstream"
         for each in mine
     )
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.core.case import Case
-from fuzzer.core.text import first_line, printable
+from fuzzer.core.text import counted, first_line, printable
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.run import check_repro
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
@@ -102,7 +102,7 @@ def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
 def _size(reduced: Reduced) -> list[str]:
     found = reduced.minimized
     ended = "" if found.stopped is None else f", stopped by --relaxfuzz-minimize ({found.stopped})"
-    bindings = f"minimized from {reduced.bindings_before or 0} bindings to {reduced.bindings or 0}"
+    bindings = f"minimized from {counted(reduced.bindings_before or 0, 'binding')} to {reduced.bindings or 0}"
     return [
         f"{bindings} in {found.seconds:.0f} s{ended}; reproduced {reduced.before.hits}/{reduced.before.runs} times",
         *reduced.notes,

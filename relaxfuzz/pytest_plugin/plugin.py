@@ -102,13 +102,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
 
 def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     """Write what a test rests on: its counts, and what is worth a note."""
+    from fuzzer.core.text import counted
+
     total = Counter(value["counts"])
     if not total:  # the process died
         return
     ways = [f"{total[key]} {word}" for key, word in _WAYS.items() if total[key]]
     yield (
-        f"{total['examples']} examples, {total['checks']} modules judged, {total['changed']} of them changed by the "
-        f"pass, {total['operators']} operators covered; "
+        f"{counted(total['examples'], 'example')}, {counted(total['checks'], 'module')} judged, "
+        f"{total['changed']} of them changed by the pass, {total['operators']} operators covered; "
         f"results compared on {total['compared']} of {total['changed']}"
         + (f" ({', '.join(ways)})" if ways else "")
         + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "

@@ -195,7 +195,7 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "no match among 3 findings\n"
     settle(directory, FindingState.KNOWN, FindingState.KNOWN, FindingState.KNOWN)
     weigh(directory, *blamed[:2], Assessment(EvidenceClass.OURS, S3, "FuseOps"))
-    told = "o new findings; 2 findings and 1 question are known (without --new, they are listed)"
+    told = "o new findings; 2 findings and 1 question are known: leave out --new to list them"
     assert main(["findings", directory, "--new"]) == main(["report", directory, "--new"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith(f"n{told} ")

@@ -133,13 +133,15 @@ def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
     own = options.own
     if directory.resolve() != Path.cwd():
         yield f"  cd {quoted_path(directory)}"
+    if own:
+        yield f"  python -m pytest {_TEST_FILE}  # needs pip install pytest"
     yield f"  relaxfuzz run --time {'2m' if own else '30m'} --seed 1 --out campaign-1"
     if not own:
         yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts the current defects of TVM's passes"
     yield f"  relaxfuzz gate campaign-1 --policy {_FILE}"
     yield "Use a separate --out directory for each campaign."
     if own:
-        yield f"To test your pass with pytest (pip install pytest):\n  python -m pytest {_TEST_FILE}"
+        yield "A short campaign can miss a defect: before you commit its baseline, run one of ten minutes or more."
     if not options.requirement:
         yield "On GitHub, set the repository variable RELAXFUZZ to the requirement that pip should install, such as"
         yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"
