@@ -111,8 +111,8 @@ def nothing(
     """Say why the options, taken as by :func:`chosen`, leave nothing."""
     others = argparse.Namespace(**{**vars(options), "new": False, "limit": None})
     if options.new and (listed := chosen(findings, others, known, passes)):
-        verb = "is" if len(listed) == 1 else "are"
-        return f"no new findings; {_many(listed)} {verb} known: leave out --new to list {'it' if len(listed) == 1 else 'them'}"
+        verb, them = ("is", "it") if len(listed) == 1 else ("are", "them")
+        return f"no new findings; {_many(listed)} {verb} known: leave out --new to list {them}"
     return f"no match among {_many(findings)}" if findings else "no findings"
 
 
