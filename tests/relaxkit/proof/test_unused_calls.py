@@ -38,6 +38,7 @@ KERNELS = {
     "divides": (kernel(lambda a, b, at: T.floordiv(a[at], b[at])), False),
     "takes the rest": (kernel(lambda a, b, at: T.floormod(a[at], b[at])), False),
     "divides by an index": (kernel(lambda a, _, at: T.floordiv(a[at], at)), False),
+    "divides by a cast": (kernel(lambda a, b, at: T.floordiv(T.Cast("int64", a[at]), T.Cast("int64", b[at]))), False),
     "reads somewhere": (kernel(lambda a, b, at: a[b[at]]), False),
     "reads beyond its operand": (kernel(lambda a, _, at: a[at + 1]), False),
     "reads before its operand": (kernel(lambda a, _, at: a[at - 1]), False),
@@ -77,6 +78,17 @@ def test_a_pass_may_add_only_calls_that_cannot_fail(name: str) -> None:
     assert prove(module(one), module()).result is Result.PROVED
     assert prove(module(one), module(one)).result is Result.PROVED
     assert prove(module(used=one), module(used=one)).result is Result.PROVED
+
+
+def test_a_number_that_a_kernel_is_given_may_be_zero() -> None:
+    @T.prim_func(private=True, s_tir=True)
+    def divides(a: T.Buffer((4,), "int64"), c: T.Buffer((4,), "int64"), by: T.int64) -> None:
+        for i in range(4):
+            with T.sblock("c"):
+                at = T.axis.spatial(4, i)
+                c[at] = T.floordiv(a[at], by)
+
+    assert not is_harmless(divides)
 
 
 def test_a_call_of_a_branch_is_made_only_there() -> None:
