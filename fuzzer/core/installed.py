@@ -45,13 +45,13 @@ def installed() -> Versions:
 
 
 def require_plain_directory() -> None:
-    """Refuse a working directory with files that TVM and Python open by name; raises ``EnvironmentFault``.
+    """Refuse a working directory with files that TVM and Python open by name; raises ``UsageError``.
 
     It may be somebody's campaign: a pipe of such a name makes the process wait forever, a damaged library kills it.
     """
     for name, harmless in ((VDSO, False), (TRACED, Path(TRACED).is_file())):
         if os.path.lexists(name) and not harmless:
-            raise EnvironmentFault(
+            raise UsageError(
                 f"the working directory contains '{name}', which TVM or Python would open: run this elsewhere"
             )
 

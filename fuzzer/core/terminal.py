@@ -81,12 +81,12 @@ def listed(
 
 
 @functools.lru_cache(maxsize=16)
-def _narrowed(given: tuple[int, ...], least: tuple[int, ...], most: int) -> list[int]:
+def _narrowed(given: tuple[int, ...], least: tuple[int, ...], most: int) -> tuple[int, ...]:
     """Take width from the widest columns until all have room: once for all lines of a table."""
     widths = list(given)
     while sum(widths) + 2 * (len(widths) - 1) > max(most, 4 * len(widths)):
         widths[max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))] -= 1
-    return widths
+    return (*widths,)
 
 
 class _Line:

@@ -280,9 +280,9 @@ def _well_formed(culprit: str, told: _Told) -> str:
     evidence = told.evidence
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
-            return _fit(
-                f"{told.asked} {what}", "" if "which" in what and told.around.startswith("inside") else told.around
-            )
+            # Behind a clause, ``inside an If`` would seem to belong to that.
+            clear = ", which " not in what or not told.around.startswith("inside")
+            return _fit(f"{told.asked} {what}", told.around if clear else "")
         for what in contradictions(*told.modules):
             return _fit(f"{culprit} {what}")
         return _fit(culprit, "", f": {essence(evidence)}")

@@ -18,6 +18,8 @@ Each is a function that takes findings, and gives :class:`KnownAs` by id; with `
 passes of these findings.
 """
 
+_IN_CORPUS = "in relaxfuzz's corpus"
+_UNREPORTED = f"{_IN_CORPUS}, but not reported upstream"
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
 
 
@@ -93,9 +95,7 @@ class KnownAs:
         elif case is not None and case.upstream:
             places.append(f"{perhaps}upstream ({case.reference})")
         if case is not None:
-            places.append(
-                f"{perhaps}in relaxfuzz's corpus{'' if places else ', but not reported upstream'} ({case.name})"
-            )
+            places.append(f"{perhaps}{_IN_CORPUS if places else _UNREPORTED} ({case.name})")
             said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
         return f"{'known' if self.certain else 'perhaps known'} {enumerated(places)}: {said}"
 
@@ -156,13 +156,6 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     """Say how many findings, questions and suspects apart, are known; empty where none is."""
     findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
-    counts = Counter(
-        "on your list"
-        if each.listed
-        else "upstream"
-        if each.upstream
-        else "in relaxfuzz's corpus, but not reported upstream"
-        for each in mine
-    )
+    counts = Counter("on your list" if each.listed else "upstream" if each.upstream else _UNREPORTED for each in mine)
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
     return f"Of {counted(len(findings), 'finding')}, {len(mine)} already known: {', '.join(parts)}" if mine else ""

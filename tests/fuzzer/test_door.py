@@ -207,7 +207,7 @@ def test_reading_has_a_limit(campaign: Path, monkeypatch: pytest.MonkeyPatch) ->
     with monkeypatch.context() as patch:
         patch.setattr(door, "MOST_ROWS_IN_ALL", 9)
         patch.setattr(door, "MOST_PASSES", 9)
-        with pytest.raises(StoreError, match=r"rows in all tables, at most 9"):
+        with pytest.raises(StoreError, match=r"more than 9 rows in all tables"):
             Store.open(campaign)
     monkeypatch.setattr(door, "MOST_PASSES", 5)
     for number in range(6):

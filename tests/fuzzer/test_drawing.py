@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import tvm_ffi
+from sample_records import META
 
 from fuzzer.campaign.setup import pass_names
+from fuzzer.cli.verbs.run import _announce as announce
 from fuzzer.core.config import Config, ConfigError, parse_operators
 from fuzzer.shard.draw import draw_subjects, subjects_per_module
+from fuzzer.store.writer import Store
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import OracleName
 from strategies import Feature
@@ -51,6 +55,16 @@ def test_an_aimed_campaign_draws_more_of_its_operators_and_is_another_one() -> N
     assert more > COUNT / 2 > plain
     assert aimed.identity != config().identity
     assert Config.from_json(aimed.to_json()) == aimed
+
+
+def test_a_campaign_says_which_operators_are_generated_more_often(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store.create(tmp_path / "campaign", META) as store:
+        announce(config(), store, tmp_path, False)
+        assert "generated more often" not in capsys.readouterr().err
+        announce(replace(config(), operators=parse_operators("relax.erf=20, relax.split=1")), store, tmp_path, False)
+    assert "generated more often: relax.erf and relax.split" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,8 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert main(["findings", directory, "--new"]) == main(["report", directory, "--new"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith(f"n{told} ")
+    assert main(["findings", directory, "--new", "--limit", "1"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).startswith(f"n{told}"), "of all that are known"
     assert shown.endswith(f" N{told}.")
     assert main(["findings", directory, "--new", "--severity", "S5"]) == 0
     assert capsys.readouterr().out == "no match among 2 findings and 1 question\n"

@@ -34,6 +34,11 @@ def plain(*parts: RenderableType) -> str:
     return rendered(*parts, stream=StringIO())
 
 
+def test_a_cell_has_a_limit() -> None:
+    """A campaign from elsewhere may have a thousand rows of thousands of characters."""
+    assert plain(table(["a", "b"], [["x", "y" * 1_000]])).count("y") < 320
+
+
 def told(arguments: Sequence[str], columns: int | None, **environment: str) -> str:
     """What a verb writes into a pipe or, with a number of columns, on a terminal; it runs in a copy of this process."""
     ours, theirs = pty.openpty() if columns else os.pipe()

@@ -70,7 +70,7 @@ _PYTEST = (
 )
 _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]"))
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
-_AIM = 'the operators that the source of the pass names are generated more often; or a list: ["relax.split=30"]'
+_AIM = 'generate those that the source of the pass names more often; or a list: ["relax.split=30"]'
 _MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
 _EXAMPLE = "mycompiler.py:make_pass"
 
