@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tvm
 from deaths import death
+from test_at_fault import Cast
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -216,15 +217,6 @@ class Wide:
     def main(x: R.Tensor((1,), "float32")) -> R.Tensor((), "float64"):
         lv = R.add(x, x)
         return R.matmul(x, lv, out_dtype="float64")
-
-
-@I.ir_module
-class Cast:
-    @R.function
-    def main(x: R.Tensor("float32", ndim=1), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
-        lv = R.match_cast(x, R.Tensor((1,), "float32"))
-        lv1 = R.add(x1, x1)
-        return R.matmul(lv, lv1, out_dtype=None)
 
 
 @I.ir_module
