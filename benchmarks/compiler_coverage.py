@@ -1,6 +1,6 @@
 """What coverage tells and what it takes: blocks reached by directory, and processor time a case with and without it.
 
-    python benchmarks/compiler_coverage.py [--shards N] [--seed SEED] [--fresh]
+    python benchmarks/compiler_coverage.py [--shards N] [--seed SEED] [--fresh] [--json]
     python benchmarks/compiler_coverage.py --campaigns DIR DIR --tests TVM_CHECKOUT [--tests-blocks FILE] [--least N]
 
 Judges the same shards of 64 cases in two processes, one of which watches TVM's compiler, in turns, after a third one
@@ -17,6 +17,7 @@ holds it already.  The tests are those of the checkout, the compiler is the one 
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 import time
@@ -162,6 +163,7 @@ def main() -> None:
         help="what the tests reached",
     )  # fmt: skip
     parser.add_argument("--least", type=arguments.count, default=LEAST, metavar="N", help="blocks of a function listed")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, of the shards alone")
     options = parser.parse_args()
     if options.campaigns:
         if not (options.tests_blocks and options.tests_blocks.exists()) and not (
@@ -173,7 +175,7 @@ def main() -> None:
     plain = Config(options.seed, pass_names(), (), tuple(OracleName), None, 1.0, 1, shares=True)
     watching = replace(plain, coverage=watched_build())
     reached: set[int] = set()
-    ratios, examples = [], 0
+    ratios, examples, same = [], 0, 0
     with IsolatedWorker() as first, IsolatedWorker() as without, IsolatedWorker() as watched:
         for number in range(options.shards):
             judged(first, ShardTask(plain, number))
@@ -184,25 +186,31 @@ def main() -> None:
             both = [judged(worker, ShardTask(config, number)) for worker, config in pairs[:: 1 if number % 2 else -1]]
             one, other = both if number % 2 else both[::-1]
             if one is None or other is None:
-                print(f"shard {number}: a process died")
+                print(f"shard {number}: a process died", file=sys.stderr)
                 continue
             reached |= other.result.reached
             examples += other.result.examples
             ratios.append(other.seconds / one.seconds)
-            same = "same verdicts" if one.result == other.result else "OTHER VERDICTS"
+            same += one.result == other.result
             times = [f"{1000 * each.seconds / each.result.examples:.1f}" for each in (one, other)]
             print(
-                f"shard {number}: {times[0]} and {times[1]} ms a case, {len(reached)} blocks reached, {same}",
+                f"shard {number}: {times[0]} and {times[1]} ms a case, {len(reached)} blocks reached, "
+                f"{'same' if one.result == other.result else 'OTHER'} verdicts",
                 flush=True,
+                file=sys.stderr,
             )
     if not ratios:
         raise SystemExit("no shard was judged in both processes")
     table = table_of(loaded()[0])
-    print(f"{examples} cases; processor time with to without coverage: median {statistics.median(ratios):.3f}")
     folders = [file.split("/")[2] for file in table.files]
     places = [folders[table.owners[each]] for each in table.function_of.tolist()]
     there = Counter(places)
     hit = Counter(place for place, block in zip(places, table.blocks.tolist(), strict=True) if block in reached)
+    ratio = statistics.median(ratios)
+    if options.json:
+        print(json.dumps({"cases": examples, "time": ratio, "same": same, "reached": {"all": len(reached), **hit}}))
+        return
+    print(f"{examples} cases; processor time with to without coverage: median {ratio:.3f}")
     rows = [(name, count, hit[name], f"{hit[name] / count:.1%}") for name, count in there.most_common()]
     print(tabulate(rows, headers=("directory", "blocks", "reached", "share")))
 
