@@ -79,7 +79,7 @@ class Culprit(TextEnum):
     LLVM = "LLVM code generator"
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
-    REDUCTIONS = "s_tir.LowerInitBlock"
+    REDUCTIONS = "te.create_prim_func"
 
 
 @dataclass(frozen=True, slots=True)

@@ -376,8 +376,9 @@ def _numeric(culprit: str, told: _Told) -> str:
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
+        if told.blame == Culprit.REDUCTIONS:
+            return _fit(f"{details.operator} over a dim of 0 leaves its result uninitialized")
         how = "imprecisely" if _near(expected, seen) else "wrongly"
-        how += " over a dim of 0" if told.blame == Culprit.REDUCTIONS else ""
         special = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
         return _with(given, f"{told.who} computes {details.operator}", f"{special} {how}: {values}")
     if evidence.kind == GRADIENT:

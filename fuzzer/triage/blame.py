@@ -98,7 +98,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
     elif evidence.details.variation == Variation.NO_ELEMENTS.value and begins_in_a_loop(subject.output.module):
         found = Blame(
             str(Culprit.REDUCTIONS),
-            "a reduction is initialized in its loop, which never runs over a dim of 0",
+            "it has a reduction initialized in the first iteration of its loop, of which there is none over a dim of 0",
         )
     elif evidence.kind == NOT_AS_DOCUMENTED:
         found = _generator(subject) or Blame(

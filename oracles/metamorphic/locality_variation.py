@@ -116,10 +116,11 @@ def _added(subject: Subject, chance: random.Random, reach: Locality) -> ModuleVa
 
 def _built(subject: Subject, chance: random.Random) -> tuple[str, tvm.IRModule | None]:
     """Draw one of the builders; return the expression of its module at the stage of the subject's, and that module."""
+    passes = ", ".join(ref.expression for ref in subject.plan.prepare)  # of which the subject's module may need none
     for name in chance.sample(sorted(BUILDERS), len(BUILDERS)):
         unrelated = prepared(name, tuple(ref.name for ref in subject.plan.prepare))
         if unrelated is not None:
-            return f"unmistakable(run_passes(preparing_passes(), {name}()))", unrelated
+            return f"unmistakable(run_passes([{passes}], {name}()))", unrelated
     return "", None
 
 

@@ -112,3 +112,28 @@ def test_the_script_shows_an_error_that_only_the_varied_module_causes(tmp_path: 
     result = check_repro(path)
     assert result.confirmed, result
     assert "only with the change: InternalError" in result.output
+
+
+LOWERED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("m",), "float32")) -> R.Prim("int64"):
+        R.func_attr({"relax.force_pure": True})
+        m = T.int64()
+        half: R.Prim("int64") = m // 2
+        return half
+"""
+
+
+def test_a_module_that_is_put_in_is_prepared_though_the_other_is_prepared_already(tmp_path: Path) -> None:
+    """What prepares it is listed beside it: of the preparing passes a script shows those that change its own module."""
+    ref = PassRef("ComputePrimValue", "relax.transform.ComputePrimValue()")
+    taken = "renamed(unrelated, {'unrelated_add': 'compute_symbolic_expr'})"
+    case, verdict = failing(tvm.script.from_source(LOWERED), ref, lambda variation: taken in variation.call)
+    text = render_repro(case, verdict, signature(verdict).text).text
+    assert "    return []\n" in text, "no passes prepare its own module"
+    path = tmp_path / "repro.py"
+    path.write_text(text, encoding="utf-8")
+    result = check_repro(path)
+    assert result.confirmed, result

@@ -9,7 +9,7 @@ import tvm
 import tvm_ffi
 
 from fuzzer.repro.module.builder import Unsayable, building
-from fuzzer.repro.module.tvmscript import readable
+from fuzzer.repro.module.tvmscript import comes_back, readable
 from fuzzer.repro.pieces.frame import load
 
 
@@ -38,10 +38,10 @@ def module_source(module: Any) -> ModuleSource:
     try:
         text = readable(module)
         parsed = load(text)
-        if tvm_ffi.structural_equal(parsed, module):
+        if comes_back(parsed, module):
             return ModuleSource(text)
         found = tvm_ffi.get_first_structural_mismatch(parsed, module)
-        why = f"what is read back differs at {_first_line(found[0]) if found else 'some part'}"
+        why = f"what is read back differs at {_first_line(found[0]) if found else 'the name of a local function'}"
     except Exception as error:
         why = f"{type(error).__name__}: {_first_line(error)}"
     why = f"TVMScript cannot represent this module: {why}"

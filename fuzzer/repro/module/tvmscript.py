@@ -14,6 +14,8 @@ import tvm_ffi
 
 from fuzzer.repro.module.dialect import common
 from fuzzer.repro.module.format import wrapped
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import name_of, places
 
 _WHOLE = re.compile(r'\Ametadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTALL)
 _USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
@@ -50,6 +52,18 @@ def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
     text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
     return common(shortest(_IMPORTS.sub("", text).strip("\n")))
+
+
+def comes_back(read: Any, module: Any) -> bool:
+    """Say whether an equal module was read, in which local functions have the same names: passes name what they lift
+    after them, and TVMScript gives no two of a function one name.
+    """
+    names = [
+        [name_of(place.var) for _, function in relax_functions(each) for place in places(function)
+         if isinstance(place.value, tvm.relax.Function)]
+        for each in (read, module)
+    ]  # fmt: skip
+    return bool(tvm_ffi.structural_equal(read, module)) and names[0] == names[1]
 
 
 def shortest(text: str) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import tvm
-import tvm_ffi
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -20,7 +19,7 @@ from tvm.script import tirx as T
 from fuzzer.repro.literals import array_source, nested
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.format import wrapped
-from fuzzer.repro.module.tvmscript import unwrapped
+from fuzzer.repro.module.tvmscript import comes_back, unwrapped
 
 _LISTED_ELEMENTS = 16
 """A constant of more elements stands in a line of its own, unless it is short there."""
@@ -91,7 +90,7 @@ def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool | None:
     """Say whether an equal module is read back; ``None`` where none is."""
     try:
         known = {"I": I, "R": R, "T": T, "tvm": tvm, "relax": relax, **names}
-        return bool(tvm_ffi.structural_equal(tvm.script.from_source(text, known), module))
+        return comes_back(tvm.script.from_source(text, known), module)
     except Exception:
         return None
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from tvm.relax.transform import LegalizeOps
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase, fragments
@@ -21,13 +22,16 @@ from fuzzer.repro.module.format import WIDTH
 from fuzzer.repro.short.calls import EFFECTS, REPEATED, calls, devices, leaf_of, read
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, failing
 from oracles.calling.gradient import Gradient
+from oracles.core.module_facts import apply
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Phase
 from oracles.gradient.oracle import KIND
 from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry, Original
 from oracles.numeric.compare_programs import Candidate
 from oracles.semantics.replay import UNINITIALIZED, documentation
+from oracles.semantics.single import NAME, SingleCall
 from relaxkit.ir.functions import public_functions
+from relaxkit.ir.walk import expressions_in, operator_of
 from relaxkit.passes.contract import NumericPromise, Stage
 from relaxkit.passes.contracts import contract_for
 from relaxkit.runtime import ExecMode
@@ -197,27 +201,41 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     found = shown_alone(scene.failure.case, scene.failure.verdict, scene.failure.module)
     if found is None:
         raise Unsayable("no call is seen to give a different result than documented")
-    if found.what == UNINITIALIZED:
-        raise Unsayable("the result depends on what was in memory before")
     path = scene.failure.evidence.details.numbers[0]
     leaf = leaf_of(found.expectation.value, path)
     if not isinstance(leaf, np.ndarray):
         raise Unsayable("what is documented is not a tensor")
+    said = f"# The documentation of TVM says: {documentation(found.call)}"
+    expected = [*textwrap.wrap(said, WIDTH, subsequent_indent="# ", max_lines=3), f"expected = {array_source(leaf)}"]
     (name,) = public_functions(found.call.module)
     entry = Entry(name, None, tuple(found.call.arguments))
-    helper = _runner(found.call.module, entry, 'relax.build(module, "llvm")', read(leaf, path))
-    operands = f"args = [{', '.join(_operands(entry))}]"
-    said = f"# The documentation of TVM says: {documentation(found.call)}"
-    documented = [*textwrap.wrap(said, WIDTH, subsequent_indent="# ", max_lines=3), f"expected = {array_source(leaf)}"]
-    lines = (f"After = {LEGALIZE}(Before)", operands, *documented)
-    assertions = ["np.testing.assert_array_equal(run(After, args), expected)"]
+    if found.what == UNINITIALIZED:
+        helper, observed, seen = "", "out.numpy()", "the kernel has written nothing"
+        expected += _filled(found.call)
+    else:
+        helper = _runner(found.call.module, entry, 'relax.build(module, "llvm")', read(leaf, path))
+        observed, seen = "run(After, args)", scene.seen
+    lines = (f"After = {LEGALIZE}(Before)", f"args = [{', '.join(_operands(entry))}]", *expected)
+    assertions = [f"np.testing.assert_array_equal({observed}, expected)"]
     if is_floating(leaf.dtype):
         granted = found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1))
-        assertions = [
-            f"np.testing.assert_allclose(run(After, args), expected, {each})" for each in _within(granted, leaf)
-        ]
+        assertions = [f"np.testing.assert_allclose({observed}, expected, {each})" for each in _within(granted, leaf)]
     for assertion in assertions:
-        yield failing(lines, assertion, scene.seen, definitions=helper, module=found.call.module)
+        yield failing(lines, assertion, seen, definitions=helper, module=found.call.module)
+
+
+def _filled(call: SingleCall) -> list[str]:
+    """Write the lines that run the kernel of a call on memory that is filled: only so a script fails each time."""
+    lowered: Any = apply(LegalizeOps(), call.module).module
+    made = [each.args for each in expressions_in(lowered) if operator_of(each) == "relax.call_tir"]
+    if len(made) != 1 or [*made[0][1].fields, *made[0][2:]] != [*lowered[NAME].params]:
+        raise Unsayable("the result depends on what was in memory before, and is not that of one kernel")
+    kernel = made[0][0].name_hint
+    return [
+        f'kernel = tvm.compile(After["{kernel}"].with_attr("global_symbol", "{kernel}"), "llvm")["{kernel}"]',
+        "out = tvm.runtime.tensor(np.full_like(expected, 7))  # what happens to be in memory",
+        "kernel(*map(tvm.runtime.tensor, args), out)",
+    ]
 
 
 def _within(tolerances: Any, expected: Any) -> Iterator[str]:
