@@ -393,6 +393,8 @@ def _numeric(culprit: str, told: _Told) -> str:
     returns = f"{'the shape ' if evidence.kind == 'wrong-shape' else ''}{values}"
     if held := next(overwritten(told.modules[1]), ""):
         does = [held]
+    elif told.names_operator and any(each.part in _LOST for each in told.changes):
+        does = [_lost(told.changes)]
     elif told.when.startswith("when"):
         does = [f"goes wrong {told.when}"]
     else:

@@ -177,17 +177,17 @@ class _Triage:
         self.traits = find_traits(self.judge, case, job.verdict)
         last = (case, confirmation.verdict)
         told = self._of_a_first_run(*last)
-        self.assessment = weigh(self.judge, told[0], (job.case, job.verdict), told[1], self.traits)
+        self.assessment, harm = weigh(self.judge, told[0], (job.case, job.verdict), told[1], self.traits)
         path = job.directory / SCRIPTS / f"{job.id}.py"
         blame = blamed(told[1], self.assessment)
         inside = bool(blame) and blame == self.traits.culprit
         inner = shown_by(self.judge, case, confirmation.verdict, blame) if inside else []
         try:
-            for shown in (*inner, *([] if told == last else [told]), last):
+            for shown in (*harm, *inner, *([] if told == last else [told]), last):
                 result, parts, why = write_checked(
                     self.judge, *shown, self.assessment, job.signature, path, job.nearest_seconds, job.place
                 )
-                if result.confirmed and not (why and told != last):
+                if result.confirmed and not (why and shown != last):
                     break
         except NoScript as error:
             self.notes.append(f"{name} case: rendering the script failed: {error.reason}")

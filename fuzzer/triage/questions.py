@@ -7,9 +7,8 @@ case is judged once more with that: what fails all the same does not need it.
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +35,7 @@ from oracles.measure.comparison import is_floating
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from relaxkit.interpreter.operands import limits
+from relaxkit.ir.domain import ORDINARY
 from relaxkit.ir.edits import functions_of, graph_of, with_functions
 from relaxkit.ir.retype import Invalid, dtype_of
 from relaxkit.ir.sketch import uses
@@ -60,7 +60,8 @@ _FORCED = "relax.force_pure"
 _HINT = "relax.hint_on_device"
 _CLOSURES = frozenset({"relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"})
 _DRAWN = 3  # inputs that are asked: numbers of a few elements may happen to be equal
-_DIFFERENT = frozenset({"wrong-value", "wrong-shape", "wrong-dtype"})
+_OF_VALUES = "wrong-value"
+_DIFFERENT = frozenset({_OF_VALUES, "wrong-shape", "wrong-dtype"})
 
 
 def gone(given: Case, edit: Edit, oracles: tuple[OracleName, ...]) -> bool:
@@ -188,22 +189,28 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
     )
 
 
-def wrong(given: Case, culprit: str) -> str:
-    """Say, in a worker, how a program of which something is wrong by its form gives other results on ordinary inputs.
+def wrong(given: Case, culprit: str) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case in which a program of which something is wrong by its form gives other results.
 
-    As it is, as far as it builds all the same; with two elements along dims that have one; with numbers for symbols.
+    As it is, as far as it builds all the same; with two elements along dims that have one; with numbers for symbols:
+    where other values are given rather than tensors of another type, and on ordinary inputs, if there is such a case.
     """
     contracts = [replace(contract_for(ref), tolerated_ill_formedness=("",)) for ref in given.passes]
-    wide, static = edited(given, EDITS[None]), edited(given, EDITS[Edit.NUMBERS])
-    shown = (given, ""), (wide, " where dims of 1 are 2"), (static, " where symbolic dims are numbers")
-    for (case, when), seed in itertools.product(shown, range(_DRAWN)):
-        if case is not None:
-            subject = Subject(load_module(case), case.passes, contracts, case.input_seed + seed)
-            (found,) = judge(subject, [OracleName.NUMERIC])
-            kind = "" if found.evidence is None else found.evidence.kind
-            if kind in _DIFFERENT and found.culprit == culprit and not of_the_inputs(found):
-                return f"results are wrong, too{when} ({kind})"
-    return ""
+    given = edited(given, _on_sketch(_published)) or given  # programs are called by their public functions
+
+    def judged(case: Case) -> Iterator[tuple[Case, Verdict]]:
+        (found,) = judge(Subject(load_module(case), case.passes, contracts, case.input_seed), [OracleName.NUMERIC])
+        kind = "" if found.evidence is None else found.evidence.kind
+        if kind in _DIFFERENT and found.culprit == culprit and not of_the_inputs(found):
+            yield case, found
+
+    edits = given, edited(given, EDITS[None]), edited(given, EDITS[Edit.NUMBERS])
+    drawn = ((case, given.input_seed + number) for case in edits if case is not None for number in range(_DRAWN))
+    found = [each for case, seed in drawn for each in judged(replace(case, input_seed=seed))]
+    for case, verdict in sorted(found, key=lambda each: each[1].shown.kind != _OF_VALUES)[:1]:
+        plain = (each for seed in ORDINARY for each in judged(replace(case, input_seed=seed)))
+        return next((each for each in plain if each[1].shown.kind == verdict.shown.kind), (case, verdict))
+    return None
 
 
 def _special(constant: Any) -> bool:
@@ -265,6 +272,13 @@ def _float16(sketch: Sketch) -> None:
 def _unforced(sketch: Sketch) -> None:
     for func in sketch.relax_functions().values():
         func.attrs.pop(_FORCED, None)
+
+
+def _published(sketch: Sketch) -> None:
+    functions = sketch.relax_functions()
+    if not any("global_symbol" in func.attrs for func in functions.values()):
+        for name, func in functions.items():
+            func.attrs["global_symbol"] = name
 
 
 def _private(sketch: Sketch) -> None:

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 _asked = functools.partial(Elsewhere, "fuzzer.triage.questions")
 
 
-def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdict, traits: Traits) -> Assessment:
-    """Return the assessment of a failure; never raises for what TVM does.
+def weigh(
+    judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdict, traits: Traits
+) -> tuple[Assessment, list[tuple[Case, Verdict]]]:
+    """Return the assessment of a failure, and what shows wrong results of something else; never raises for TVM.
 
     Args:
         judge: Of the failure's oracle.
@@ -35,8 +37,10 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
         verdict: The verdict on ``case``.
         traits: What else is known of ``case``.
     """
-    found = [judge.ask(_asked("rare"), each, verdict.culprit) for each in {case, first[0]}]
-    present = frozenset[Rarity].intersection(*(each if isinstance(each, frozenset) else frozenset() for each in found))
+    rarities = [judge.ask(_asked("rare"), each, verdict.culprit) for each in {case, first[0]}]
+    present = frozenset[Rarity].intersection(
+        *(each if isinstance(each, frozenset) else frozenset() for each in rarities)
+    )
     ordinary = functools.partial(judge.ask, _asked("ordinary"), case, verdict, judge.oracles)
     # Not needed where the process died once more, either; what has no counterpart minimization has tried to do without.
     rare = [each for each in Rarity if each in present and ordinary(each) is False]
@@ -50,15 +54,17 @@ def weigh(judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdic
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
     builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)
-    wrong = judge.ask(_asked("wrong"), case, verdict.culprit) if loud else ""
-    if not wrong and at_fault.silent and verdict.oracle is OracleName.POSTCONDITION:
-        wrong = "so results are wrong, too"
-    if isinstance(wrong, Died) and wrong.death is Death.SIGNAL:
-        wrong = f"the program dies when it is run ({wrong.kind})"
-    if isinstance(wrong, str) and wrong:
+    claimed = verdict.oracle is OracleName.POSTCONDITION and (at_fault.silent or evidence.details.harm is Harm.WRONG)
+    found = judge.ask(_asked("wrong"), case, verdict.culprit) if loud or claimed else None
+    wrong, shown = "so results are wrong, too" if claimed and at_fault.silent else "", []
+    if isinstance(found, Died) and found.death is Death.SIGNAL:
+        wrong = f"the program dies when it is run ({found.kind})"
+    elif isinstance(found, tuple):
+        wrong, shown = f"results are wrong, too ({found[1].shown.kind})", [found]
+    if wrong:
         verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
         at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, wrong))))
-    return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
+    return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit)), shown
 
 
 def of_the_inputs(verdict: Verdict) -> list[Rarity]:

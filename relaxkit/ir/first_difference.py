@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -37,6 +37,7 @@ class Part(enum.Enum):
     OPERATORS = "replaces {before} with {after}", "on {kind}"
     OPERATOR_GONE = "drops {before}", "on {kind}"
     OPERATOR_NEW = "adds {after}", ""
+    OPERATOR_MOVED = "moves {after} {name}", "on {after}"
     TYPE = "changes the type of {owner} from {before} to {after}", "on {kind}"
     DEVICE = "changes the device of {owner}", "on a tensor with a vdevice"
     SIGNATURE = "changes {name} of {owner} from {before} to {after}", ""
@@ -139,13 +140,19 @@ def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterato
             come.sort(key=lambda called: -max((_likeness(called, other) for other in gone), default=0.0))
             part = Part.OPERATORS if gone and come else Part.OPERATOR_GONE if gone else Part.OPERATOR_NEW
             kind = _row([*filter(None, map(_kind, ours[start:stop]))])
-            changed += [Difference(part, name, "", _row(gone), _row(come), kind)] if gone or come else []
+            beside = next((f"before {called}" for called in rows[1][end:] if called), f"behind {_row(rows[1][:begin])}")
+            changed += [Difference(part, name, beside, _row(gone), _row(come), kind)] if gone or come else []
         for left, right in pairs:
             if isinstance(left.value, relax.Call) and isinstance(right.value, relax.Call):
                 yield from _of_call(left.value, right.value, numbers)
             if numbers:
                 yield from of_types(_called(left) or name_of(left.var), left.var.ty, right.var.ty)
-    yield from changed
+    moved = {each.before for each in changed if not each.after} & {each.after for each in changed if not each.before}
+    for each in changed:
+        if each.after in moved:
+            yield replace(each, part=Part.OPERATOR_MOVED)
+        elif each.before not in moved:
+            yield each
     results = old.body.body, new.body.body
     if numbers and isinstance(results[0], relax.Var) and numbers[0].get(results[0]) != numbers[1].get(results[1]):
         yield Difference(Part.RESULT, name, "", *map(value_text, results))

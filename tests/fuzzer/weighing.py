@@ -20,7 +20,7 @@ from relaxkit.passes.pass_ref import PassRef
 def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName) -> Assessment:
     judge = Judge(worker, (oracle,))
     verdict = judge.verdicts(case)[0]
-    return weigh(judge, case, (case, verdict), verdict, find_traits(judge, case, verdict))
+    return weigh(judge, case, (case, verdict), verdict, find_traits(judge, case, verdict))[0]
 
 
 def case_of(module: Any, *names: str) -> Case:

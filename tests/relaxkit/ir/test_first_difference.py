@@ -58,6 +58,11 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
             "adds relax.exp", "",
         ),
         (
+            module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nreturn lv1"),
+            module("lv = R.exp(x)\nlv1 = R.tanh(lv)\nreturn lv1"),
+            "moves relax.exp before relax.tanh", "on relax.exp",
+        ),
+        (
             module("return x"), module("return x", DTYPE),
             "changes the type of x from a float32 tensor (2, 3) to a float16 tensor (2, 3)",
             "on a tensor of float32",
