@@ -10,7 +10,16 @@ from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.known import KnownAs, in_words, state_of
 from fuzzer.store.writer import FindingRecord
 from reports.findings import blame_line, passes_text, title_line
-from reports.tables import ORACLE_COLUMNS, Report, agreements_text, duration, oracle_rows, reason_rows
+from reports.tables import (
+    ORACLE_COLUMNS,
+    Report,
+    agreements_text,
+    duration,
+    oracle_rows,
+    reason_rows,
+    severities_text,
+    states_text,
+)
 
 _MOST_MESSAGE = 20_000
 """Characters of a message that is shown whole."""
@@ -24,11 +33,13 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -
         f"{info.examples} cases in {duration(info.elapsed_seconds)} with {info.workers} workers; {escaped(info.state)}."
     )
     lines = ["# Fuzzing report", "", campaign, "", *([f"{escaped(report.blind)}.", ""] if report.blind else [])]
-    told = in_words(report.findings, report.recognized)
+    counts = (states_text(report.findings, report.recognized), severities_text(report.findings))
+    told = filter(None, [*counts, in_words(report.findings, report.recognized)])
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING or findings:
             lines += [f"## {standing.value.capitalize()}s", ""]
-            lines += [f"{told}.", ""] if told and standing is Standing.FINDING else []
+            if standing is Standing.FINDING and findings:
+                lines += [line for said in told for line in (f"{escaped(said)}.", "")]
             lines += [f"{said[0].upper()}{said[1:]}.", ""] if (said := WHAT_THEY_ARE.get(standing)) else []
             lines += _listed(report, findings, module_of)
     lines += ["## Oracles", "", *oracle_table(report), ""]

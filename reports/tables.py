@@ -13,7 +13,7 @@ from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
 from fuzzer.core.text import Standing, by_standing, counted, times
 from fuzzer.store.grouping import blind, noted
-from fuzzer.store.known import KnownAs, named, recognize
+from fuzzer.store.known import KnownAs, named, ordered, recognize, state_of
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
@@ -89,8 +89,8 @@ class KnownCost:
     def text(self) -> str:
         """One line for the summary."""
         return (
-            f"Known findings: {self.findings}, found {times(self.hits)}, took {100 * self.share:.1f}% of the time "
-            f"({self.seconds:.0f} s)"
+            f"Findings known at the start: {self.findings}, found {times(self.hits)}, took "
+            f"{100 * self.share:.1f}% of the time ({self.seconds:.0f} s)"
         )
 
     def to_object(self) -> dict[str, object]:
@@ -173,8 +173,9 @@ def load_report(directory: Path) -> Report:
     """Read a finished or running campaign; raises what ``Store.open`` raises."""
     store = Store.open(directory, read_only=True)
     try:
-        findings, tallies = ordered(store.findings()), store.tallies()
+        findings, tallies = store.findings(), store.tallies()
         known = recognize(findings)
+        findings = ordered(findings, known)
         return Report(
             directory, store.info(), tallies, named(findings, known), store.features(),
             store.coverage(), store.timeline(), store.costs(), known,
@@ -197,11 +198,6 @@ def comparable(reports: Sequence[Report]) -> tuple[list[Report], list[Report]]:
     passes = set(reports[-1].info.passes)
     alike = [report for report in reports if set(report.info.passes) == passes]
     return alike, [report for report in reports if report not in alike]
-
-
-def ordered(findings: Sequence[FindingRecord]) -> list[FindingRecord]:
-    """Sort findings by what there is to do, the gravest first (``FindingRecord.rank``)."""
-    return sorted(findings, key=lambda finding: finding.rank)
 
 
 def oracle_rows(tallies: Sequence[Tally]) -> list[OracleRow]:
@@ -279,15 +275,15 @@ def duration(seconds: float) -> str:
     return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
 
 
-def states_text(findings: Sequence[FindingRecord]) -> str:
+def states_text(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> str:
     """Write ``12 findings: 9 confirmed, 2 untriaged, 1 known; 2 questions; 3 suspects: 1 flaky``, without zeros."""
     parts = by_standing(findings)
     proven, suspects = parts[Standing.FINDING], parts[Standing.SUSPECT]
-    text = _states("finding", proven, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))
+    text = _states("finding", proven, known, (FindingState.CONFIRMED, FindingState.NEW, FindingState.KNOWN))
     if parts[Standing.QUESTION]:
         text += f"; {counted(len(parts[Standing.QUESTION]), 'question')}"
     if suspects:
-        text += f"; {_states('suspect', suspects, (FindingState.UNSCRIPTED, FindingState.FLAKY))}"
+        text += f"; {_states('suspect', suspects, known, (FindingState.UNSCRIPTED, FindingState.FLAKY))}"
     return text
 
 
@@ -297,7 +293,9 @@ def severities_text(findings: Sequence[FindingRecord]) -> str:
     return ", ".join(f"{counts[grade]} {grade}" for grade in sorted(counts))
 
 
-def _states(noun: str, findings: Sequence[FindingRecord], order: Sequence[FindingState]) -> str:
-    counts = Counter(finding.state for finding in findings)
+def _states(
+    noun: str, findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], order: Sequence[FindingState]
+) -> str:
+    counts = Counter(state_of(finding, known.get(finding.id)) for finding in findings)
     parts = [f"{counts[state]} {state}" for state in order if counts[state]]
     return counted(len(findings), noun) + (f": {', '.join(parts)}" if parts else "")

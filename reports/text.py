@@ -8,7 +8,7 @@ from typing import TextIO
 
 from rich.console import RenderableType
 
-from fuzzer.cli.verbs.findings import listed_findings, new_first, next_steps
+from fuzzer.cli.verbs.findings import listed_findings, next_steps
 from fuzzer.core.terminal import MOST_ROWS, prose, rendered, table
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path, shell
 from fuzzer.store.known import in_words
@@ -19,7 +19,6 @@ from reports.tables import (
     agreements_text,
     duration,
     oracle_rows,
-    ordered,
     reason_rows,
     severities_text,
     states_text,
@@ -82,7 +81,12 @@ def _findings(report: Report, most: int | None, nothing: str) -> Iterator[list[R
         return
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING:
-            heads = [*filter(None, (report.blind, states_text(report.findings), severities_text(report.findings)))]
+            heads = [
+                *filter(
+                    None,
+                    (report.blind, states_text(report.findings, report.recognized), severities_text(report.findings)),
+                )
+            ]
         elif findings:
             heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
         else:
@@ -95,12 +99,11 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     """Write a table, each row with lines of its own below it; of many the ``most`` that are gravest."""
     most = MOST_ROWS if most is None else most
     rest = max(0, len(findings) - most)
-    findings = new_first(ordered(findings) if rest else findings, report.recognized)[:most]
+    findings = findings[:most]
     if not findings:
         return []
     shown = listed_findings(findings, report.recognized, report.directory)
     if rest:
         more = f"and {counted(rest, f'more {noun}')}: {shell('relaxfuzz')} findings {quoted_path(report.directory)}"
-        new = ", new ones first" if report.recognized and findings[0].id not in report.recognized else ""
-        return [f"The {len(findings)} most severe{new}:", *shown, "", more]
+        return [f"The {len(findings)} most severe:", *shown, "", more]
     return shown

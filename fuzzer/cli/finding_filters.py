@@ -47,6 +47,12 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             metavar=name.upper() if values is None else None,
             help=f"only findings {text}; repeatable",
         )
+    group.add_argument(
+        "--unreported",
+        action="store_true",
+        help="only findings for which no upstream issue or pull request is known; with --known, those that are on your "
+        "list or in the corpus, but not reported upstream",
+    )
     listed = group.add_mutually_exclusive_group()
     listed.add_argument(
         "--new",
@@ -73,7 +79,7 @@ def chosen(
     Raises:
         UsageError: An oracle is asked for that does not exist, or a pass that the campaign has not.
     """
-    from fuzzer.store.known import state_of
+    from fuzzer.store.known import ordered, reported, state_of
     from fuzzer.store.records import FindingState
     from relaxkit.near import near_matches
     from relaxkit.passes.contract import OracleName
@@ -99,10 +105,11 @@ def chosen(
         return (
             (listed or not options.known)
             and not (listed and options.new)
+            and not (options.unreported and reported(finding, known))
             and all(wanted is None or not has.isdisjoint(wanted) for wanted, has in pairs)
         )
 
-    return sorted(filter(fits, findings), key=lambda finding: finding.rank)[: options.limit]
+    return ordered(filter(fits, findings), known)[: options.limit]
 
 
 def nothing(

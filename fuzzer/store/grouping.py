@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import Decisions, Placed
+from fuzzer.store.known import rank
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome
 
 if TYPE_CHECKING:
@@ -107,12 +108,12 @@ def _never_ran(file: str, statements: Mapping[int, bool]) -> str:
 
 
 def apart_by_family(groups: Sequence[FamilyGroup], known: Container[str] = ()) -> dict[Standing, list[FamilyGroup]]:
-    """Families with their findings, questions and suspects, new ones first; a family may be in all of them."""
+    """Families with their findings, questions and suspects, the gravest first; a family may be in all of them."""
     parts: dict[Standing, list[FamilyGroup]] = {standing: [] for standing in Standing}
     for each in groups:
         for standing, members in by_standing(each.findings).items():
             if members:
                 parts[standing].append(replace(each, findings=tuple(members)))
     for part in parts.values():
-        part.sort(key=lambda each: (each.findings[0].id in known, each.findings[0].rank))
+        part.sort(key=lambda each: rank(each.findings[0], known))
     return parts

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import entry_points
+from typing import Any
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import Decisions, KnownFindings, load_known
@@ -103,7 +104,24 @@ class KnownAs:
         """Give what JSON holds of it."""
         own = {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
         cause = self.cause and asdict(self.cause)
-        return {**own, "certain": self.certain, "cause": cause, "also": self.also and self.also.to_object()}
+        also = self.also and self.also.to_object()
+        return {**own, "reported": self.reported, "certain": self.certain, "cause": cause, "also": also}
+
+
+def rank(finding: FindingRecord, known: Container[str]) -> tuple[Any, ...]:
+    """Return a finding's place in lists: of one severity, what is in ``known`` stands behind what is new."""
+    standing, severity, listed, *ties = finding.rank
+    return standing, severity, listed or finding.id in known, *ties
+
+
+def ordered(findings: Iterable[FindingRecord], known: Container[str] = ()) -> list[FindingRecord]:
+    """Sort findings by :func:`rank`."""
+    return sorted(findings, key=lambda each: rank(each, known))
+
+
+def reported(finding: FindingRecord, known: Mapping[str, KnownAs]) -> str:
+    """Return where a finding is reported upstream; empty where nobody knows of it."""
+    return known[finding.id].reported if finding.id in known else ""
 
 
 def state_of(finding: FindingRecord, known: KnownAs | None) -> FindingState:
@@ -156,6 +174,6 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     """Say how many findings, questions and suspects apart, are known; empty where none is."""
     findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
-    counts = Counter("on your list" if each.listed else "upstream" if each.upstream else _UNREPORTED for each in mine)
+    counts = Counter("on your list" if each.listed else "upstream" if each.reported else _UNREPORTED for each in mine)
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
     return f"Of {counted(len(findings), 'finding')}, {len(mine)} already known: {', '.join(parts)}" if mine else ""

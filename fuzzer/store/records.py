@@ -245,10 +245,10 @@ class FindingRecord:
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """Its place in lists: what there is to do first, then the gravest; ties as docs/triage.md says."""
+        """Its place in lists: findings first, then by severity; docs/triage.md has the rest."""
         assessment, size = self.assessment, len((self.minimized or self.case).module_json)
         return (
-            list(Standing).index(self.standing), self.state is FindingState.KNOWN, assessment.severity.value,
+            list(Standing).index(self.standing), assessment.severity.value, self.state is FindingState.KNOWN,
             self.evidence.details.death is not Death.SIGNAL, not assessment.stock, -self.count, self.bindings is None,
             self.bindings or 0, size, self.id,
         )  # fmt: skip

@@ -58,7 +58,7 @@ def page_object(
     info = report.info
     lines = LineTable()
     return {
-        "title": states_text(report.findings),
+        "title": states_text(report.findings, report.recognized),
         "parts": [[standing.value, WHAT_THEY_ARE.get(standing, "")] for standing in Standing],
         "campaign": {
             "name": report.directory.name or str(report.directory), "directory": str(report.directory),

@@ -175,13 +175,15 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     one, two, three = weigh(directory, *blamed)
     settled = (FindingState.CONFIRMED, FindingState.KNOWN, FindingState.CONFIRMED)
     settle(directory, *settled)
-    assert ids(directory, capsys, "--severity", "S1", "--severity", "S3") == [one, two], "what is known comes last"
+    assert ids(directory, capsys, "--severity", "S1", "--severity", "S3") == [two, one], (
+        "the gravest first, known or not"
+    )
     assert ids(directory, capsys, "--pass", "LambdaLift") == [one]
-    assert ids(directory, capsys, "--pass", "FuseOps") == [three, one, two], "judged, or at fault"
+    assert ids(directory, capsys, "--pass", "FuseOps") == [two, three, one], "judged, or at fault"
     assert ids(directory, capsys, "--known") == [two]
     assert ids(directory, capsys, "--new") == [three, one]
     assert ids(directory, capsys, "--state", "known", "--oracle", "crash") == [two]
-    assert ids(directory, capsys, "--limit", "1") == [three]
+    assert ids(directory, capsys, "--limit", "1") == [two]
     settle(directory, FindingState.NEW, FindingState.KNOWN, FindingState.CONFIRMED)
     assert ids(directory, capsys, "--state", "untriaged") == ids(directory, capsys, "--state", "new") == [one]
     assert ids(directory, capsys, "--severity", "s2") == [three]
@@ -249,7 +251,25 @@ def test_a_campaign_that_judged_few_cases_says_so_behind_the_findings(
     assert " ".join(capsys.readouterr().out.split()).endswith(told)
 
 
-def test_new_ones_come_first_within_their_standing(
+def test_what_is_not_reported_upstream_is_chosen_apart(
+    directory: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three = ids(directory, capsys)
+    reported = known.KnownAs("case", "It fails.", "https://github.com/apache/tvm/issues/1")
+    local = known.KnownAs("issue 7", "It fails.", "https://example.org/7", listed=True)
+    beside = replace(local, also=reported)
+    told = {one: reported, two: local}
+    monkeypatch.setattr(known, "recognize", lambda findings: told)
+    assert ids(directory, capsys, "--new") == [three]
+    assert ids(directory, capsys, "--unreported") == [three, two], "a list of one's own is not upstream"
+    assert ids(directory, capsys, "--unreported", "--known") == [two]
+    told[two] = beside
+    assert ids(directory, capsys, "--unreported") == [three]
+    assert main(["findings", directory]) == 0
+    assert f"\n1 not reported upstream: relaxfuzz findings {directory} --unreported\n" in capsys.readouterr().out
+
+
+def test_of_one_severity_new_ones_come_first(
     directory: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store.open(Path(directory)) as store:
@@ -257,6 +277,7 @@ def test_new_ones_come_first_within_their_standing(
     monkeypatch.setattr(known, "recognize", lambda findings: {gravest.id: known.KnownAs("case", "It fails.")})
     assert main(["findings", directory]) == 0
     text = capsys.readouterr().out
+    assert {each.assessment.severity for each in others} == {gravest.assessment.severity}
     assert all(text.index(gravest.id) > text.index(each.id) for each in others if each.standing is gravest.standing)
     assert f"\n{len(others)} new: relaxfuzz findings {directory} --new\n" in text
 

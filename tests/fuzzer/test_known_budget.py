@@ -16,12 +16,12 @@ def test_the_share_of_known_findings(tmp_path: Path) -> None:
         store.save_triage(known, FindingState.KNOWN, None, None, None, "listed as known: r")
         budget = known_cost(store.findings(), store.costs(), 8.0)
     assert (budget.findings, budget.hits, budget.seconds, budget.share) == (1, 5, 2.0, 0.25)
-    assert budget.text == "Known findings: 1, found 5 times, took 25.0% of the time (2 s)"
+    assert budget.text == "Findings known at the start: 1, found 5 times, took 25.0% of the time (2 s)"
     assert budget.to_object()["share"] == 0.25
 
 
 def test_once_is_no_number_of_times() -> None:
-    assert KnownCost(1, 1, 1.0, 4.0).text == "Known findings: 1, found once, took 25.0% of the time (1 s)"
+    assert KnownCost(1, 1, 1.0, 4.0).text == "Findings known at the start: 1, found once, took 25.0% of the time (1 s)"
 
 
 def test_nothing_is_known_of_older_campaigns() -> None:

@@ -34,4 +34,4 @@ def test_a_known_defect_takes_little_of_a_campaign(tmp_path: Path) -> None:
     assert skipped == {"postcondition": finding.count}
     assert cost.triage == 0
     assert cost.judging > 0
-    assert f"Known findings: 1, found {finding.count} times, took " in done.stdout
+    assert f"Findings known at the start: 1, found {finding.count} times, took " in done.stdout

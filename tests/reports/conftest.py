@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from sample_findings import HOSTILE, finding
 
+from fuzzer.store.known import ordered
 from fuzzer.store.writer import CampaignInfo, FindingState, Tally
 from oracles.core.verdict import Outcome
-from reports.tables import Report, ordered
+from reports.tables import Report
 
 
 @pytest.fixture

@@ -22,10 +22,10 @@ from fuzzer.core.toml import parse_toml
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.file import known_in
 from fuzzer.findings.script_parts import ScriptParts, Words
-from fuzzer.store.known import Cause, KnownAs
+from fuzzer.store.known import Cause, KnownAs, ordered
 from fuzzer.store.writer import FindingState as State
 from reports.html import SCRIPTS
-from reports.tables import Report, ordered
+from reports.tables import Report
 
 ASSETS = Path(__file__).parents[2] / "reports" / "page" / "assets" / "js"
 VIEWS = ("overview", "findings", "passes", "coverage", "growth", "unjudged", "history", "finding/0000000001")
@@ -389,22 +389,28 @@ def test_dotted_names_are_read_once_and_long_texts_are_plain(run: Run) -> None:
 
 def test_what_is_known_is_counted_apart_and_filtered(report: Report) -> None:
     rows = [finding(number, "FuseOps", State.CONFIRMED, "crash", f"boom {number}") for number in (1, 4, 5)]
+    suspect = finding(6, "FuseOps", State.FLAKY, "crash", "boom 6")
     known = {each.id: KnownAs("a-case", "It fails.", "https://example.org/1") for each in rows[:2]}
+    known[rows[1].id] = KnownAs("a-case", "It fails.", "https://github.com/apache/tvm/issues/1")
     before = replace(report, directory=Path("before"), findings=rows)
-    run = started(before, replace(full(report), findings=rows, recognized=known))
+    shown = replace(full(report), findings=ordered([*rows, suspect], known), recognized=known)
+    run = started(before, shown)
     go(run, "overview")
     (head,) = texts(run, "#verdict h1")
     assert head.startswith("1 new of 3 findings in ")
     assert "3 of 3 open findings (1 new, 2 known)" in run("document.body.textContent")
     assert run("RF.views.overview().textContent.split('Most severe')[1].match(/boom [0-9]/)[0]") == "boom 5"
     go(run, "findings?known=no")
-    assert run("RF.chosen().map((each) => each.id)") == [rows[2].id]
+    assert run("RF.chosen().map((each) => each.id)") == [rows[2].id, suspect.id]
     go(run, "findings?known=yes")
     assert run("RF.chosen().map((each) => each.id)") == [each.id for each in rows[:2]]
-    assert "new, on no list: 1" in run("document.body.textContent")
+    told = run("document.body.textContent")
+    assert all(count in told for count in ("new, known nowhere: 1", "known: 2", "not reported upstream: 2"))
+    go(run, "findings?known=unreported")
+    assert run("RF.chosen().map((each) => each.id)") == [rows[2].id, rows[0].id, suspect.id]
     go(run, "overview")
     run("RF.data.history = null")
-    assert run("RF.data.findings.map((each) => Boolean(RF.mark(each)))") == [False, False, True], (
+    assert run("RF.data.findings.map((each) => Boolean(RF.mark(each)))") == [True, False, False, False], (
         "alone, it marks these"
     )
     all_known = started(before, replace(full(report), findings=rows[:2], recognized=known))

@@ -15,6 +15,7 @@ from fuzzer.findings.file import KnownFindings
 from fuzzer.gate.judge import GateResult, judge_campaign
 from fuzzer.gate.measured import measured
 from fuzzer.gate.policy import Policy, Weight
+from fuzzer.store.known import ordered
 from fuzzer.store.records import FindingState
 from reports.annotations import render_annotations
 from reports.findings import Disposition, Dispositions
@@ -22,7 +23,7 @@ from reports.junit import render_junit
 from reports.markdown import render_markdown
 from reports.sarif import render_sarif
 from reports.step_summary import render_step_summary
-from reports.tables import Report, ordered, severities_text
+from reports.tables import Report, severities_text
 from reports.text import render_text
 
 HARD, DOCUMENTED, OURS = EvidenceClass

@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import pytest
 from sample_findings import finding
 
 from fuzzer.core.text import counted
+from fuzzer.store.known import KnownAs
 from fuzzer.store.records import Tally
 from fuzzer.store.writer import FindingState as State
 from oracles.core.verdict import NOT_ASKED, Outcome
+from reports.markdown import render_markdown
 from reports.tables import (
     Report,
     agreements,
@@ -73,7 +77,17 @@ def test_open_findings_come_first_and_suspects_last(report: Report) -> None:
 )
 def test_suspects_are_counted_apart(states: dict[State, int], text: str) -> None:
     kinds = [state for state, count in states.items() for _ in range(count)]
-    assert states_text([finding(1, "FuseOps", state, "crash", "boom") for state in kinds]) == text
+    assert states_text([finding(1, "FuseOps", state, "crash", "boom") for state in kinds], {}) == text
+
+
+def test_what_was_listed_later_is_counted_as_known(report: Report) -> None:
+    first = report.findings[0]
+    assert first.state is not State.KNOWN
+    listed = {first.id: KnownAs("issue 7", "It fails.", listed=True)}
+    assert states_text([first], {}) == "1 finding: 1 confirmed"
+    assert states_text([first], listed) == "1 finding: 1 known", "as the table's column has it"
+    text = render_markdown(replace(report, findings=[first], recognized=listed), lambda _: "")
+    assert "\n1 finding: 1 known.\n" in text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzzer.core.terminal import WIDTH
-from fuzzer.store.known import KnownAs
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
+from fuzzer.store.known import KnownAs, ordered
 from fuzzer.store.writer import FindingState
 from oracles.core.verdict import NOT_ASKED
 from reports.markdown import render_markdown
@@ -62,7 +63,7 @@ def test_of_many_findings_the_most_frequent_open_ones_are_shown(report: Report) 
     first, known, flaky = report.findings
     many = [replace(first, id=f"{number:010x}", count=number) for number in range(100, 130)]
     suspects = [replace(flaky, id=f"{number:010x}", count=number) for number in range(200, 205)]
-    text = render_text(replace(report, findings=[*many, known, *suspects]), most=3)
+    text = render_text(replace(report, findings=ordered([*many, known, *suspects])), most=3)
     shown = [line.split()[0] for line in text.splitlines() if line.startswith("00000000")]
     assert sorted(shown[:3]) == [f"{number:010x}" for number in (127, 128, 129)]
     assert sorted(shown[3:]) == [f"{number:010x}" for number in (202, 203, 204)]
@@ -125,19 +126,23 @@ def test_the_command_that_lists_the_rest_is_quoted(report: Report) -> None:
     assert "relaxfuzz findings '$(touch x)'" in text
 
 
-def test_new_findings_come_first_and_what_to_do_stands_below(report: Report) -> None:
+def test_of_one_severity_new_findings_come_first_and_what_to_do_stands_below(report: Report) -> None:
     first, listed, _ = report.findings
     others = [replace(first, id=f"{number:010x}", count=100) for number in range(4)]
     raw = replace(first, id="abc0000001", count=1, state=FindingState.NEW)
-    known = {each.id: KnownAs("case", "It fails.") for each in others}
-    text = render_text(replace(report, findings=[*others, raw, listed], recognized=known), most=3)
+    wrong = replace(raw, id="abc0000002", assessed=Assessment(EvidenceClass.HARD, Severity.S1, "FuseOps"))
+    known = {each.id: KnownAs("case", "It fails.") for each in (*others, wrong)}
+    known[wrong.id] = replace(known[wrong.id], reference="https://github.com/apache/tvm/issues/1")
+    findings = ordered([*others, raw, wrong, listed], known)
+    text = render_text(replace(report, findings=findings, recognized=known), most=3)
     shown = [line.split()[0] for line in text.splitlines() if re.match(r"[0-9a-f]{10} ", line)]
-    assert shown[0] == raw.id
-    assert "\nThe 3 most severe, new ones first:\n" in text
-    assert (
-        "\n1 new: relaxfuzz findings campaign --new\n1 untriaged: relaxfuzz minimize campaign abc0000001\n"
-        in f"{text}\n"
-    )
+    assert shown[:3] == [wrong.id, raw.id, others[0].id], "the gravest, although it is known; then what is new"
+    assert "\nThe 3 most severe:\n" in text
+    assert text.endswith(
+        "\n1 new: relaxfuzz findings campaign --new"
+        "\n6 not reported upstream: relaxfuzz findings campaign --unreported"
+        f"\n2 untriaged: relaxfuzz minimize campaign {wrong.id}\n"
+    ), text
     alone = render_text(replace(report, findings=[first], recognized={}))
     assert " new: " not in alone, "where nothing is known, nothing is new"
     assert "untriaged: relaxfuzz" not in alone

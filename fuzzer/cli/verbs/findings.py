@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
         return _show_earlier(past, options.json)
     known = recognize(findings)
     shown = chosen(named(findings, known), options, known, info.passes)
-    groups = group(shown if options.json else new_first(shown, known), load_decisions(options.triage))
+    groups = group(shown, load_decisions(options.triage))
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]
         if not groups:
@@ -134,19 +134,21 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], director
     yield from filter(None, [in_words(proven, known), *next_steps(proven, known, directory)])
 
 
-def new_first(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[FindingRecord]:
-    """Put findings that are known nowhere before the others."""
-    return sorted(findings, key=lambda each: each.id in known)
-
-
 def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], directory: Path) -> list[str]:
-    """Write the commands that list the new findings, where others are known, and that look into one that nobody has."""
+    """Write the commands that list new and unreported findings, where others are not, and that minimize one."""
+    from fuzzer.store.known import reported
     from fuzzer.store.records import FindingState
 
     new = [each for each in findings if each.state is not FindingState.KNOWN and each.id not in known]
+    unreported = [each for each in findings if not reported(each, known)]
     raw = [each for each in findings if each.state is FindingState.NEW]
     program, where = shell("relaxfuzz"), quoted_path(directory)
-    steps = [f"{len(new)} new: {program} findings {where} --new"] if 0 < len(new) < len(findings) else []
+    parts = (("new", "--new", new), ("not reported upstream", "--unreported", unreported))
+    steps = [
+        f"{len(part)} {what}: {program} findings {where} {option}"
+        for what, option, part in parts
+        if 0 < len(part) < len(findings)
+    ]
     return steps + ([f"{len(raw)} {raw[0].state}: {program} minimize {where} {raw[0].id}"] if raw else [])
 
 

@@ -7,6 +7,11 @@ RF.SORTS = {
   first: ["newest first", (a, b) => b.first - a.first],
   small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
 };
+RF.KNOWN = {
+  no: ["new, known nowhere", (finding) => !RF.isKnown(finding)],
+  yes: ["known", (finding) => RF.isKnown(finding)],
+  unreported: ["not reported upstream", (finding) => !RF.isReported(finding)],
+};
 RF.filters = { text: "", severity: "", oracle: "", pass: "", family: "", known: "", stands: "", states: new Set(), fresh: false, sort: "family" };
 
 RF.sightings = () => RF.data.findings.some((finding) => finding.seen.length > 0);
@@ -30,7 +35,7 @@ RF.chosen = function () {
     (!f.severity || finding.severity === f.severity) && (!f.oracle || finding.oracle === f.oracle) && (!f.pass || finding.pass === f.pass) &&
     (!f.family || finding.family[0] === f.family) && (!f.stands || finding.stands === f.stands) &&
     (!f.states.size || f.states.has(RF.stateOf(finding))) && (!f.fresh || RF.isNew(finding)) &&
-    (!f.known || RF.isKnown(finding) === (f.known === "yes")) &&
+    (!f.known || RF.KNOWN[f.known][1](finding)) &&
     words.every((word) => RF.haystack(finding).includes(word)));
   const compare = RF.SORTS[f.sort][1];
   return RF.apart(rows).flatMap((part) => (f.sort === "family" ? RF.byFamily(part) : compare ? part.sort(compare) : part));
@@ -89,8 +94,10 @@ RF.views.findings = function (_, query) {
   const change = (key) => (value) => { f[key] = value; show(); };
   const names = (key) => [...new Set(RF.data.findings.map((finding) => finding[key]).filter(Boolean))].sort();
   const options = (key, all) => [["", all], ...names(key).map((name) => [name, name])];
-  const strangers = RF.data.findings.filter((finding) => !RF.isKnown(finding)).length;
-  const states = Object.keys(RF.STATES).map((state) => [state, RF.data.findings.filter((x) => RF.stateOf(x) === state).length]);
+  // Findings are counted without questions and suspects, as on the overview; only suspects have the states of suspects.
+  const number = (fits) => RF.apart(RF.data.findings.filter(fits)).find((part) => part.length > 0)?.length ?? 0;
+  const knowing = Object.entries(RF.KNOWN).map(([key, [label, fits]]) => [key, `${label}: ${RF.apart(RF.data.findings.filter(fits))[0].length}`]);
+  const states = Object.keys(RF.STATES).map((state) => [state, number((x) => RF.stateOf(x) === state)]);
   const toggle = (pressed, label, act) => {
     const button = RF.h("button", { class: "button", type: "button", "aria-pressed": String(pressed), onclick: () => {
       button.setAttribute("aria-pressed", String(act()));
@@ -106,12 +113,11 @@ RF.views.findings = function (_, query) {
       RF.select("oracle", options("oracle", "all"), f.oracle, change("oracle")),
       RF.select("pass", options("pass", "all"), f.pass, change("pass")),
       RF.select("family", RF.families(), f.family, change("family")),
-      RF.select("known", [["", "all"], ["no", `new, on no list: ${strangers}`], ["yes", `known: ${RF.data.findings.length - strangers}`]],
-        f.known, change("known")),
+      RF.select("known", [["", "all"], ...knowing], f.known, change("known")),
       RF.select("order", Object.entries(RF.SORTS).map(([key, [label]]) => [key, label]), f.sort, change("sort"))),
     RF.h("div", { class: "tools", role: "group", "aria-label": "states" },
-      states.filter(([, number]) => number).map(([state, number]) => toggle(f.states.has(state),
-        `${RF.stateText(state)} ${number}`, () => {
+      states.filter(([, many]) => many).map(([state, many]) => toggle(f.states.has(state),
+        `${RF.stateText(state)} ${many}`, () => {
           if (!f.states.delete(state)) f.states.add(state);
           return f.states.has(state);
         })),
@@ -119,7 +125,7 @@ RF.views.findings = function (_, query) {
         f.stands = f.stands ? "" : "fails";
         return f.stands === "fails";
       }),
-      RF.data.history && toggle(f.fresh, `new ${RF.fresh.size}`, () => (f.fresh = !f.fresh)),
+      RF.data.history && toggle(f.fresh, `new ${number(RF.isNew)}`, () => (f.fresh = !f.fresh)),
       RF.h("button", { class: "button", type: "button", onclick: () => {
         Object.assign(f, { text: "", severity: "", oracle: "", pass: "", family: "", known: "", stands: "", fresh: false, states: new Set() });
         location.hash = "#/findings";

@@ -97,11 +97,13 @@ RF.worse = function () {
 
 RF.first = function (open) {
   if (!open.length) return null;
-  const [known, strangers] = [true, false].map((is) => open.filter((finding) => RF.isKnown(finding) === is));
-  const shown = [...strangers, ...known].slice(0, 8); // the gravest come first, of those that are known nowhere
+  const [strangers, unreported] = ["no", "unreported"].map((key) => open.filter(RF.KNOWN[key][1]).length);
+  const shown = open.slice(0, 8);
+  const link = (key, many, what) => many > 0 && many < open.length && [" · ", RF.h("a", { href: `#/findings?known=${key}` }, `${many} ${what}`)];
   return RF.box("Most severe findings", `${shown.length} of ${RF.counted(open.length, "open finding")}${
-    known.length ? ` (${strangers.length} new, ${known.length} known)` : ""}`,
-    RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings")));
+    strangers < open.length ? ` (${strangers} new, ${open.length - strangers} known)` : ""}`,
+    RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings"),
+      link("no", strangers, "new"), link("unreported", unreported, "not reported upstream")));
 };
 
 RF.oracles = function () {
