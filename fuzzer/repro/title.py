@@ -368,8 +368,9 @@ def _numeric(culprit: str, told: _Told) -> str:
         for what in () if told.blame else contradictions(*told.modules):
             return _fit(f"{culprit} {what}", "", error)
         who = f"{told.blame} fails" if told.blame else f"{details.entry} fails when run"
-        when = returning_nothing(told.modules[1]) if told.blame == Culprit.MACHINE else ""
-        return _fit(f"{who} after {culprit}", when or told.when, error)
+        if told.blame == Culprit.MACHINE and (when := returning_nothing(told.modules[1])):
+            return _fit(who, when, error)  # whatever makes such a function
+        return _fit(f"{who} after {culprit}", told.when, error)
     _, expected, *_, seen = details.numbers or ("", "", "")
     values = f"{_rounded(seen)} instead of {_rounded(expected)}"
     if values.split()[:1] == values.split()[3:4]:  # rounded away

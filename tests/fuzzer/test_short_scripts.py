@@ -16,7 +16,7 @@ from tvm import relax
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
-from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
+from fuzzer.findings.assessment import Assessment, Culprit, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.run import ReproResult, check_repro
@@ -219,3 +219,15 @@ def test_distributed_tensors_are_written_as_tvmscript() -> None:
     assert "class Before:" in source
     names = {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tirx}
     assert tvm_ffi.structural_equal(tvm.script.from_source(source, names), module)
+
+
+def test_a_defect_of_the_virtual_machine_is_shown_without_the_pass(tmp_path: Path) -> None:
+    """RewriteCUDAGraph makes a function that returns ``()``; what it calls that by is of GPUs, a plain call is not."""
+    (known,) = load(["rewrite-cuda-graph-no-output"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = [each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL]
+    machine = Assessment(EvidenceClass.HARD, Severity.S3, str(Culprit.MACHINE), final=True)
+    (script, *_) = short_forms(case, verdict, machine).scripts
+    assert run(script.text, script.ending, tmp_path).confirmed
+    assert "RewriteCUDAGraph()" not in script.text
+    assert "as before the pass" not in script.text

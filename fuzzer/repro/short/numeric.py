@@ -7,10 +7,11 @@ import json
 import math
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from tvm.relax.transform import LegalizeOps
+from tvm import relax
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase, fragments
@@ -26,12 +27,15 @@ from oracles.core.module_facts import apply
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Phase
 from oracles.gradient.oracle import KIND
 from oracles.measure.comparison import is_floating
+from oracles.measure.inputs import materialize
 from oracles.measure.original import Entry, Original
 from oracles.numeric.compare_programs import Candidate
 from oracles.semantics.replay import UNINITIALIZED, documentation
 from oracles.semantics.single import NAME, SingleCall
-from relaxkit.ir.functions import public_functions
-from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.ir.domain import ORDINARY
+from relaxkit.ir.edits import with_functions
+from relaxkit.ir.functions import private_relax_functions, public_functions, reached_functions
+from relaxkit.ir.walk import expressions_in, name_of, operator_of
 from relaxkit.passes.contract import NumericPromise, Stage
 from relaxkit.passes.contracts import contract_for
 from relaxkit.runtime import ExecMode
@@ -88,6 +92,24 @@ def numeric(scene: Scene) -> Iterator[Showing]:
                 yield calls(scene, entry, others, adapters, way, path, assertion)
         else:
             yield from _calls(scene, original, candidate, entry, *way)
+
+
+def of_the_machine(scene: Scene) -> Iterator[Showing]:
+    """Show a call of a function that the passes have made, in a module of its own, to which no pass is applied."""
+    made, message = scene.after, scene.failure.evidence.message
+    for called, function in private_relax_functions(made):
+        params = [relax.Var(name_of(each), each.ty) for each in function.params]
+        builder = relax.BlockBuilder()
+        with builder.function(NAME, params):
+            builder.emit_func_output(builder.emit(relax.Call(called, params)))
+        kept = reached_functions(made, [called.name_hint])
+        rest = [(var, each) for var, each in made.functions.items() if var.name_hint in kept]
+        alone = with_functions(builder.get(), [*rest, *builder.get().functions.items()])
+        entry = Entry(NAME, None, tuple(materialize(alone, NAME, min(ORDINARY))))
+        line = f"run({BEFORE}, [{', '.join(_operands(entry))}])"
+        for definitions, build, _ in _builds(replace(scene, judged=())):
+            helper = "\n\n".join(filter(None, (definitions, _runner(alone, entry, build, ""))))
+            yield failing((), line, message, "", fragments(message), definitions=helper, module=alone)
 
 
 def _path(scene: Scene) -> str:
@@ -226,7 +248,7 @@ def _documented(scene: Scene) -> Iterator[Showing]:
 
 def _filled(call: SingleCall) -> list[str]:
     """Write the lines that run the kernel of a call on memory that is filled: only so a script fails each time."""
-    lowered: Any = apply(LegalizeOps(), call.module).module
+    lowered: Any = apply(relax.transform.LegalizeOps(), call.module).module
     made = [each.args for each in expressions_in(lowered) if operator_of(each) == "relax.call_tir"]
     if len(made) != 1 or [*made[0][1].fields, *made[0][2:]] != [*lowered[NAME].params]:
         raise Unsayable("the result depends on what was in memory before, and is not that of one kernel")

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.text import first_line
+from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Ending, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import shortest
 from fuzzer.repro.short.before import sources_of
+from fuzzer.repro.short.numeric import of_the_machine
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.table import OracleForms, forms_of, words_of
 from fuzzer.repro.title import title_of
@@ -47,6 +49,8 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     module = from_json_graph_str(case.module_json)
     failure = FailingCase(case, verdict, module)
     forms = forms_of(verdict)
+    if assessment is not None and assessment.blame == Culprit.MACHINE:
+        forms = replace(forms, short=of_the_machine)
     head = _head(failure, forms, assessment, title or title_of(case, verdict))
     found: list[ShortScript] = []
     why = ""
@@ -113,7 +117,10 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
     if numbers:
         expected = f"{numbers[1]}, {forms.origins.get(kind, 'as the same program returns before the pass')}"
     else:
-        expected = f"{words.expected.rstrip('.')}{f' ({source})' if source else ''}"
+        due = words.expected.rstrip(".")
+        if assessment is not None and assessment.blame == Culprit.MACHINE:
+            due = due.removesuffix(", as before the pass")  # none is shown
+        expected = f"{due}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
     blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
     return [*_comment(title, 2), *_comment(told, 2), *(_comment(f"{blame}.", 2) if blame else [])]
