@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from oracles.core.verdict import NOT_ASKED, UNCHANGED, UNUSABLE
+from relaxkit.passes.contract import ALREADY_LOWERED
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *ROOT.glob("benchmarks/*.md")])
 ROOMS = (
@@ -40,3 +43,10 @@ def test_links_lead_somewhere(document: Path) -> None:
         target for target in targets if not target.startswith("http") and not (document.parent / target).exists()
     ]
     assert not missing
+
+
+def test_reasons_are_explained_by_the_words_that_reports_use() -> None:
+    text = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    explained = text.partition("## Why checks are skipped\n")[2].partition("\n## ")[0]
+    for reason in (UNCHANGED, NOT_ASKED, ALREADY_LOWERED, *sorted(UNUSABLE & {"no output", "output is ill-formed"})):
+        assert f"`{reason}`" in explained

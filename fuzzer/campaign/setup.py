@@ -44,7 +44,7 @@ DEFAULT_SECONDS = 600.0
 """Of a campaign that is given no budget."""
 SOURCE = "auto"
 """The value of ``operators`` that stands for those that the source of the user's passes names."""
-_PROBE_MODULES = 10
+PROBE_MODULES = 10
 _PROBE_SECONDS = 60.0  # for importing and building a user's pass, which may load a library of its own
 _Tried = str | set[tuple[str, str]]
 """Why a thing of the user's cannot be used, or its files."""
@@ -240,7 +240,7 @@ def probe_modules(ref: PassRef) -> str:
     from strategies.scope.from_bytes import draw_and_bytes
 
     strategy = ir_modules(operators=ref.target)
-    for number in range(_PROBE_MODULES):
+    for number in range(PROBE_MODULES):
         drawn = draw_and_bytes(strategy, random.Random(number).randbytes(1 << 14))
         for verdict in judge(Subject(drawn[0], [ref]), [OracleName.CRASH]) if drawn is not None else ():
             if verdict.outcome is Outcome.FAIL:

@@ -77,7 +77,9 @@ def verdict_line(result: GateResult) -> str:
     """The verdict in one line."""
     info, found = result.measured.info, result.findings
     asked = [counted(len(found.questions), "question")] if found.questions else []
-    parts = [counted(result.total.checks, "check"), counted(len(found.new), "new finding"), f"{len(found.known)} known"]
+    noted = f" ({len(found.noted)} noted)" if found.noted else ""
+    new = counted(len(found.new) + len(found.noted), "new finding") + noted
+    parts = [counted(result.total.checks, "check"), new, f"{len(found.known)} known"]
     told = ", ".join([*parts, *asked, counted(len(found.suspects), "suspect")])
     return f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {told}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
+from relaxkit.passes.contract import ALREADY_LOWERED, EvidenceClass, Harm, OracleName
 from relaxkit.text_enum import TextEnum
 
 UNCHANGED = "pass changed nothing"
@@ -18,7 +18,7 @@ NOT_APPLICABLE = frozenset(
         "no postcondition",
         "locality is not promised",
         "pipelines promise no idempotence",
-        "the pass expects operators that another pass has lowered",
+        ALREADY_LOWERED,
     }
 )
 """Reasons of skips where there was nothing to judge, and nothing went unjudged: the gate counts them on no side."""

@@ -430,6 +430,10 @@ class Contract:
     laws: tuple[Law, ...] = ()
 
 
+ALREADY_LOWERED = "module is already lowered, but the contract of the pass says that it runs before lowering"
+"""The reason not to judge a pass on the high-level graph after one that lowers it, or on a seed that is lowered."""
+
+
 def default_contract(name: str) -> Contract:
     """Return the conservative contract of a pass that the user brings without one.
 

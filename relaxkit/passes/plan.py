@@ -9,7 +9,7 @@ import tvm
 
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.passes.arguments import misfit
-from relaxkit.passes.contract import Contract, Stage, Trait
+from relaxkit.passes.contract import ALREADY_LOWERED, Contract, Stage, Trait
 from relaxkit.passes.contracts import CONTRACTS, contract_for
 from relaxkit.passes.pass_ref import PassRef, Step
 
@@ -71,7 +71,7 @@ def out_of_order(plan: Plan, begins_lowered: bool = False) -> str:
     lowered = begins_lowered
     for index, step in enumerate(plan.steps):
         if lowered and step.contract.needs is not Stage.LOWERED and not step.contract.any_stage:
-            return "the pass expects operators that another pass has lowered"
+            return ALREADY_LOWERED
         for earlier in plan.steps[:index]:
             if earlier.ref.name in step.contract.not_after:
                 return f"{step.ref.name} after {earlier.ref.name}"

@@ -238,7 +238,10 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
     result = judged(Policy(rules, KnownFindings()), rows, [normalize])
     assert result.exit is GateExit.PASSED
     assert render(result)[-2].startswith("note  new finding 0000000001 S3? crash Normalize: boom")
-    assert judged(Policy(rules, KnownFindings()), rows, [normalize, finding(2)]).exit is GateExit.FAILED
+    assert render(result)[-1].endswith(" checks, 1 new finding (1 noted), 0 known, 0 suspects")
+    both = judged(Policy(rules, KnownFindings()), rows, [normalize, finding(2)])
+    assert both.exit is GateExit.FAILED
+    assert render(both)[-1].endswith(" checks, 2 new findings (1 noted), 0 known, 0 suspects")
 
 
 def test_a_new_finding_is_named_with_its_family_and_without_a_count_that_says_nothing() -> None:

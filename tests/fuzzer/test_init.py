@@ -280,6 +280,61 @@ def test_a_pass_that_hardly_acted_is_not_green(
     assert GATE.run(parser_of(GATE).parse_args(["campaign-1", "--policy", ".relaxfuzz/policy.toml"])) == code
 
 
+def test_gates_of_one_repository_share_no_file_but_findings_and_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init(tmp_path, "--pass", PASS) == 0
+    before = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    with pytest.raises(
+        UsageError, match=r"policy.toml, .*nightly.yml would be overwritten; .*--name to add a second gate"
+    ):
+        init(tmp_path)
+    with pytest.raises(UsageError, match="--name must consist of"):
+        init(tmp_path, "--name", "../x")
+    assert init(tmp_path, "--passes", "FuseOps", "--name", "tvm") == 0
+    assert "relaxfuzz run --config .relaxfuzz/campaign-tvm.toml --time 30m --seed 1 --out campaign-tvm-1\n" in (
+        capsys.readouterr().out
+    )
+    assert init(tmp_path, "--pass", "clips.py:LowerMore", "--name", "more") == 0
+    assert {path: path.read_text() for path in before} == before, "nothing of the first gate was changed"
+    monkeypatch.chdir(tmp_path)
+    tested = {"tvm": {"passes": "FuseOps"}, "more": {"pass": ["clips.py:LowerMore"], "operators": "auto"}}
+    for name, options in tested.items():
+        assert merged({"config": f".relaxfuzz/campaign-{name}.toml"}) == options
+        policy = load_policy(Path(f".relaxfuzz/policy-{name}.toml"), ["FuseOps"], list)
+        assert policy.baseline is not None
+        assert policy.baseline.name == f"baseline-{name}.json"
+    assert "LowerMore" in (tmp_path / "tests" / "test_relaxfuzz_more.py").read_text()
+    assert not (tmp_path / "tests" / "test_relaxfuzz_tvm.py").exists()
+    workflows: list[Any] = [YAML(typ="safe", pure=True).load(each) for each in Path(".github/workflows").iterdir()]
+    assert len(workflows) == 5
+    assert len({each["name"] for each in workflows}) == 5
+    assert len({each["concurrency"]["group"] for each in workflows}) == 5
+    steps = [
+        step["with"] for each in workflows for job in each["jobs"].values() for step in job["steps"] if "with" in step
+    ]
+    assert len({each["category"] for each in steps if "category" in each}) == 3
+    assert {(each["policy"], each.get("config")) for each in steps if "policy" in each} == {
+        (".relaxfuzz/policy.toml", None),
+        (".relaxfuzz/policy-tvm.toml", ".relaxfuzz/campaign-tvm.toml"),
+        (".relaxfuzz/policy-more.toml", ".relaxfuzz/campaign-more.toml"),
+    }
+    nightly = Path(".github/workflows/relaxfuzz-nightly-more.yml").read_text()
+    assert "relaxfuzz/policy.toml" not in nightly
+    assert ".relaxfuzz/baseline.json" not in nightly
+    assert "relaxfuzz-nightly tests/test_relaxfuzz_more.py" in nightly
+
+
+def test_it_says_what_it_tried_and_what_it_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert init(tmp_path, "--pass", PASS) == 0
+    assert (
+        "\nLowerClip ran on 10 generated modules without an exception\n"
+        ".relaxfuzz/policy.toml and the workflows are a gate for LowerClip\n\nNext:\n"
+    ) in capsys.readouterr().out
+    assert init(tmp_path, "--pass", PASS) == 0, "there is nothing to overwrite"
+    assert "wrote" not in capsys.readouterr().out
+
+
 def test_campaigns_are_ignored_by_git_once(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.o")
     for force in ([], ["--force"]):
@@ -302,10 +357,13 @@ def test_it_keeps_what_is_there(tmp_path: Path) -> None:
     assert init(tmp_path, "--pass", PASS) == 0
     assert project.read_text().startswith('[project]\nname = "mine"\n')
     before = project.read_text()
-    with pytest.raises(UsageError, match=r"policy\.toml.* would be overwritten; use --force to allow that"):
+    policy = tmp_path / ".relaxfuzz" / "policy.toml"
+    policy.write_text(f"{policy.read_text()}# mine\n")
+    with pytest.raises(UsageError, match=r"policy\.toml would be overwritten; use --force to allow that"):
         init(tmp_path, "--pass", PASS)
     assert init(tmp_path, "--pass", PASS, "--force") == 0
     assert project.read_text() == before
+    assert "# mine" not in policy.read_text()
 
 
 def test_the_first_campaign_that_passes_becomes_the_baseline(tmp_path: Path) -> None:

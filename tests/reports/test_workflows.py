@@ -159,7 +159,8 @@ def test_the_first_campaign_becomes_the_baseline_that_the_next_is_compared_with(
 
 SHARDS = (1, 2)
 OF_INPUTS = {
-    'tested=(-e .)', 'options+=(--pass "$PASS")', 'options+=(--known "$KNOWN")', 'options+=(--baseline "$BASELINE")',
+    'tested=(-e .)', 'options+=(--pass "$PASS")', 'options+=(--config "$CONFIG")', 'options+=(--known "$KNOWN")',
+    'options+=(--baseline "$BASELINE")',
 }  # fmt: skip
 """Commands that the inputs of the action bring, which the workflows that ``init`` writes do not all give."""
 

@@ -11,16 +11,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fuzzer.campaign.setup import SOURCE, configure, try_modules
+from fuzzer.campaign.setup import PROBE_MODULES, SOURCE, configure, try_modules
 from fuzzer.cli.options import file_errors
 from fuzzer.core.config import Config
-from fuzzer.core.text import printable, quoted_path
+from fuzzer.core.text import enumerated, printable, quoted_path, to_json
 from fuzzer.core.toml import parse_toml
 from fuzzer.core.verb import OK, UsageError, Verb
 from fuzzer.findings.file import DEFAULT_FILE, HEAD
 from relaxkit.files import confine, make_directory, read_text, write_atomically
 
-_FILE, _BASELINE = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
+_FILE, _BASELINE, _CONFIG = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json", ".relaxfuzz/campaign.toml"
 _POLICY = """\
 # Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
 # A finding that is not listed in findings.toml fails the gate; `relaxfuzz triage known` adds it.
@@ -49,8 +49,8 @@ min_checks = 1000 # a night that ended early is not enough evidence (exit code 3
 accept_findings = true # findings in the baseline are accepted; longer campaigns find more
 """
 _TEST_FILE = "tests/test_relaxfuzz.py"
-_TEST = f'''\
-"""Test passes with relaxfuzz: `python -m pytest {_TEST_FILE}`."""
+_TEST = '''\
+"""Test passes with relaxfuzz."""
 
 from hypothesis import given
 from relaxfuzz import check, ir_modules
@@ -84,6 +84,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "contract)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
+    parser.add_argument("--name", default="", metavar="NAME",
+                        help="the name of this gate, which its files get, too, if the repository already has a "
+                        "gate")  # fmt: skip
     parser.add_argument("--requirement", default="", metavar="REQ",
                         help="what pip installs in the workflows, unless the repository variable RELAXFUZZ is "
                         "set")  # fmt: skip
@@ -94,12 +97,16 @@ def _run(options: argparse.Namespace) -> int:
     directory: Path = options.directory
     if not re.fullmatch(r"[^\s'\"{}]*", options.requirement):
         raise UsageError("--requirement must not contain spaces, quotes or braces")
+    if not re.fullmatch(r"\w*", options.name, re.ASCII):
+        raise UsageError("--name must consist of letters, digits and underscores")
     config = _try(directory, options.own, options.passes)
-    texts = dict(_texts(options.own, options.requirement))
-    there = [name for name in texts if os.path.lexists(directory / name)]
+    texts = dict(_texts(options))
+    there = [name for name in texts if os.path.lexists(directory / name) and _text(directory, name) != texts[name]]
     if there and not options.force:
-        raise UsageError(f"{', '.join(there)} would be overwritten; use --force to allow that")
-    project, left = _project(directory, options.own, options.passes, options.force)
+        raise UsageError(
+            f"{', '.join(there)} would be overwritten; use --force to allow that, or --name to add a second gate"
+        )
+    project, left = _project(directory, options)
     findings, ignored = _text(directory, str(DEFAULT_FILE)), _text(directory, ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
     texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{ignored.rstrip()}\n/campaign*/\n".lstrip()
@@ -113,8 +120,11 @@ def _run(options: argparse.Namespace) -> int:
             write_atomically(path, text)
         print(f"wrote {path}")
     for ref in config.user_passes if config else ():
-        if how := try_modules(ref):
-            left.append(f"warning: {ref.name} fails on a generated module: {printable(how)}")
+        how = try_modules(ref)
+        told = f"warning: {ref.name} fails on a generated module: {printable(how)}"
+        left.append(told if how else f"{ref.name} ran on {PROBE_MODULES} generated modules without an exception")
+    tested = enumerated(config.names()) if config else "all of TVM's passes that have a contract"
+    left.append(f"{_of(_FILE, options.name)} and the workflows are a gate for {tested}")
     print("\n".join([*left, "", "Next:", *_next(directory, options)]))
     return OK
 
@@ -129,16 +139,23 @@ def _try(directory: Path, own: list[str], passes: str) -> Config | None:
     return configure({"pass": targets, **({"passes": passes} if passes else {})})
 
 
+def _of(path: str, name: str) -> str:
+    """Return the path of a file of a gate: with the gate's name, if it has one, so that several do not collide."""
+    stem, dot, suffix = path.rpartition(".")
+    return f"{stem}{'_' if suffix == 'py' else '-'}{name}{dot}{suffix}" if name else path
+
+
 def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
-    own = options.own
+    own, name = options.own, options.name
+    run, out = (f"run --config {_of(_CONFIG, name)}", f"campaign-{name}-1") if name else ("run", "campaign-1")
     if directory.resolve() != Path.cwd():
         yield f"  cd {quoted_path(directory)}"
     if own:
-        yield f"  python -m pytest {_TEST_FILE}  # needs pip install pytest"
-    yield f"  relaxfuzz run --time {'2m' if own else '30m'} --seed 1 --out campaign-1"
+        yield f"  python -m pytest {_of(_TEST_FILE, name)}  # needs pip install pytest"
+    yield f"  relaxfuzz {run} --time {'2m' if own else '30m'} --seed 1 --out {out}"
     if not own:
-        yield f"  relaxfuzz baseline campaign-1 --output {_BASELINE}  # accepts the current defects of TVM's passes"
-    yield f"  relaxfuzz gate campaign-1 --policy {_FILE}"
+        yield f"  relaxfuzz baseline {out} --output {_of(_BASELINE, name)}  # accepts the current defects of TVM"
+    yield f"  relaxfuzz gate {out} --policy {_of(_FILE, name)}"
     yield "Use a separate --out directory for each campaign."
     if own:
         yield "A short campaign can miss a defect: before you commit its baseline, run one of ten minutes or more."
@@ -148,15 +165,31 @@ def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
         yield "Pull requests from forks cannot read it; `init --requirement REQ` writes a default into the workflows."
 
 
-def _texts(own: list[str], requirement: str) -> Iterator[tuple[str, str]]:
-    yield _FILE, _POLICY + (_OF_OWN if own else _OF_TVM)
+def _texts(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    own, name, requirement = options.own, options.name, options.requirement
+    policy, test, config = (_of(path, name) for path in (_FILE, _TEST_FILE, _CONFIG))
+    text = (_POLICY + (_OF_OWN if own else _OF_TVM)).replace(_FILE, policy)
+    yield policy, text.replace("baseline.json", _of("baseline.json", name))
+    if name:
+        yield (
+            config,
+            f"# Options of `relaxfuzz run --config {config}`.\n"
+            + "".join(f"{key} = {to_json(value)}\n" for key, value in _tested(own, options.passes)),
+        )
     files = {"action.yml": "actions/relaxfuzz/action.yml", "nightly.yml": "workflows/relaxfuzz-nightly.yml"}
     if own:  # a pull request changes nothing of TVM
         files["pull-request.yml"] = "workflows/relaxfuzz.yml"
-    for source, name in files.items():
-        target = f".github/{name}"
-        # Options, passes among them, are in pyproject.toml.
-        text = re.sub(r"( +# Leave it out.*\n)? +pass: " + re.escape(_EXAMPLE) + r"\n", "", _template(source))
+    for source, place in files.items():
+        target = f".github/{place}"
+        # Options, passes among them, are in pyproject.toml, or of a gate with a name in a file of its own.
+        told = rf"\1config: {config}\n" if name else ""
+        text = re.sub(r"(?: +# Leave it out.*\n)?( +)pass: " + re.escape(_EXAMPLE) + r"\n", told, _template(source))
+        if name and source != "action.yml":  # which all gates share
+            target = _of(target, name)
+            text = re.sub(r"(?m)^(name: |  group: | +category: )relaxfuzz", rf"\1relaxfuzz-{name}", text)
+            text = text.replace("relaxfuzz-nightly tests", f"relaxfuzz-nightly {test}")
+            for path in (_FILE, _BASELINE):
+                text = text.replace(path, _of(path, name))
         if requirement:
             text = re.sub(r" +# Pull requests from forks cannot.*\n", "", text)
             text = text.replace("${{ vars.RELAXFUZZ }}", f"${{{{ vars.RELAXFUZZ || '{requirement}' }}}}")
@@ -166,8 +199,8 @@ def _texts(own: list[str], requirement: str) -> Iterator[tuple[str, str]]:
         )
     if own:
         names = [(target, re.sub(r"\W+", "_", target.rpartition(":")[2]).strip("_").lower()) for target in own]
-        tests = [_TEST_OF.format(name=name, target=target.replace('"', "'")) for target, name in names]
-        yield _TEST_FILE, _TEST + "".join(tests)
+        tests = [_TEST_OF.format(name=said, target=target.replace('"', "'")) for target, said in names]
+        yield test, _TEST + "".join(tests)
 
 
 def _template(name: str) -> str:
@@ -177,15 +210,22 @@ def _template(name: str) -> str:
     return next(place for place in places if place.is_file()).read_text(encoding="utf-8")
 
 
-def _project(directory: Path, own: list[str], passes: str, force: bool) -> tuple[str, list[str]]:
+def _tested(own: list[str], passes: str) -> list[tuple[str, Any]]:
+    """Return the options of ``run`` that say what is tested, and with which modules."""
+    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]))
+    return [(key, names) for key, names in chosen if names] + [("operators", SOURCE)] * bool(own)
+
+
+def _project(directory: Path, options: argparse.Namespace) -> tuple[str, list[str]]:
     """Return pyproject.toml with what it lacks, and what to say of the keys that it does not get."""
     import tomlkit
 
-    path, left = directory / "pyproject.toml", []
+    own, path, left = options.own, directory / "pyproject.toml", []
     text = _text(directory, "pyproject.toml")
-    chosen = (("pass", own), ("passes", [each for each in passes.split(",") if each]))
-    keys: list[tuple[str, str, Any, str]] = [("relaxfuzz", key, names, "") for key, names in chosen if names]
-    keys += [("relaxfuzz", "operators", SOURCE, _AIM)] * bool(own)
+    tested = [] if options.name else _tested(own, options.passes)
+    keys: list[tuple[str, str, Any, str]] = [
+        ("relaxfuzz", key, value, _AIM if key == "operators" else "") for key, value in tested
+    ]
     rows = [row for row in _INI if own and (directory / row[0]).exists() and not (row[1] and "[tool.pytest" in text)]
     ini = next((name for name, head in rows if not head or head in _text(directory, name).splitlines()), "")
     if ini:
@@ -205,7 +245,7 @@ def _project(directory: Path, own: list[str], passes: str, force: bool) -> tuple
                 raise UsageError(f"{path}: '{part}' is not a table; write [tool.{name}]")
         if key in table and (table[key] == value or name != "relaxfuzz"):
             continue
-        if key in table and not force:
+        if key in table and not options.force:
             line = f"{key} = {tomlkit.item(value).as_string()}"
             left.append(f"[tool.{name}] in {path} keeps its '{key}'; --force replaces it with {line}")
             continue
