@@ -25,6 +25,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 # As in an activated environment: commands that are printed name programs by their paths elsewhere.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -39,7 +41,22 @@ sys.dont_write_bytecode = False
 
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+settings.load_profile(_PROFILE := os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+class SameConstants(providers.HypothesisProvider):
+    """Draws numbers and texts as Hypothesis does, but not those that the loaded modules contain.
+
+    Which modules are loaded depends on the tests that ran before, and which of them count on where the checkout lies:
+    none of those below a directory `tests`.
+    """
+
+    _local_constants = Constants()
+
+
+assert hasattr(providers.HypothesisProvider, "_local_constants"), "Hypothesis has it elsewhere"
+if _PROFILE == "fixed":
+    providers.AVAILABLE_PROVIDERS["hypothesis"] = SameConstants
 
 # A shell without job control ignores Ctrl-C for what it runs in the background, and children inherit that: campaigns
 # that tests interrupt would not end, as they heed `nohup`.

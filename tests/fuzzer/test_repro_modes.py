@@ -7,7 +7,6 @@ import runpy
 import sys
 from pathlib import Path
 
-import pytest
 import tvm
 from deaths import death
 
@@ -84,10 +83,7 @@ def asked(script: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize(("name", "evidence"), [("Picky", PICKY), ("Deadly", DEADLY)], ids=["error", "death"])
-def test_query_answers_for_another_module(name: str, evidence: Evidence, tmp_path: Path) -> None:
-    script = script_of(tmp_path, name, evidence)
-    other = tmp_path / "other.py"
+def shows_a_softmax_and_no_relu(script: Path, other: Path) -> None:
     other.write_text(f"# mine\nfrom tvm.script import ir as I\nfrom tvm.script import relax as R\n{MODULE}")
     code, said = asked(script, "query", str(other))
     assert code == 0, said
@@ -96,6 +92,15 @@ def test_query_answers_for_another_module(name: str, evidence: Evidence, tmp_pat
     code, said = asked(script, "query", str(other))
     assert code == 1, "what C-Vise takes for no"
     assert said.startswith("OK: ")
+
+
+def test_query_answers_for_another_module_whether_a_process_dies(tmp_path: Path) -> None:
+    shows_a_softmax_and_no_relu(script_of(tmp_path, "Deadly", DEADLY), tmp_path / "other.py")
+
+
+def test_query_answers_for_another_module(tmp_path: Path) -> None:
+    script, other = script_of(tmp_path, "Picky", PICKY), tmp_path / "other.py"
+    shows_a_softmax_and_no_relu(script, other)
     other.write_text(str(tvm.ir.save_json(load(MODULE))))
     assert asked(script, "query", str(other))[0] == 0, "JSON, too"
     other.write_text("@I.ir_module\nclass Module:\n    no module")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
+import os
 import random
 import subprocess
 import sys
@@ -46,18 +49,14 @@ def test_what_was_drawn_before_does_not_matter():
 
 
 def test_another_process_draws_the_same():
-    digests = set()
-    for hash_seed in ("1", "2"):
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**__import__("os").environ, "PYTHONHASHSEED": hash_seed},
-        )
-        digests.add(run.stdout.strip())
-    assert len(digests) == 1
-    assert len(digests.pop()) == len(hashlib.sha256().hexdigest())
+    """Whatever the seed of hashes, which this process draws by chance unless it was told one."""
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    said = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=environment)
+    with contextlib.redirect_stdout(io.StringIO()) as here:
+        exec(SCRIPT, {})
+    assert said.stdout == here.getvalue()
+    assert len(said.stdout.strip()) == len(hashlib.sha256().hexdigest())
 
 
 def test_too_few_bytes_give_none():
@@ -66,8 +65,8 @@ def test_too_few_bytes_give_none():
 
 def test_few_cases_are_discarded():
     source = random.Random(6)
-    cases = [draw_from_bytes(ir_modules(), source.randbytes(4096)) for _ in range(200)]
-    assert sum(case is None for case in cases) <= 2
+    cases = [draw_from_bytes(ir_modules(), source.randbytes(4096)) for _ in range(100)]
+    assert sum(case is None for case in cases) <= 1
 
 
 def test_errors_of_a_strategy_are_not_swallowed():

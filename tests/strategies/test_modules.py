@@ -134,7 +134,7 @@ def test_one_function_and_few_bindings_are_kept_to():
 
 
 def test_executable_modules_have_nothing_that_cannot_run():
-    for module in drawn(ir_modules(executable=True), 150):
+    for module in drawn(ir_modules(executable=True), 60):
         assert not features_of(module) & {Feature.NON_EXECUTABLE, Feature.STOP_LIFT}
 
 

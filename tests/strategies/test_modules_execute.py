@@ -1,18 +1,17 @@
-"""What is drawn as executable is built by the reference pipeline, in children of this process."""
+"""What is drawn as executable is built by the reference pipeline, in a process of its own."""
 
 from __future__ import annotations
-
-import multiprocessing
 
 import pytest
 import tvm
 from drawing import drawn
 
+from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.runtime import plain_build
 from strategies import ir_modules
 
 
-def build_all(texts, answers):
+def build_all(texts):
     failures = []
     for text in texts:
         module = tvm.ir.load_json(text)
@@ -20,18 +19,13 @@ def build_all(texts, answers):
             plain_build(module)
         except Exception as error:
             failures.append(f"{error}\n{module.script()}")
-    answers.put(failures)
+    return failures
 
 
 def failures_of(count, seed):
     texts = [tvm.ir.save_json(module) for module in drawn(ir_modules(executable=True), count, seed)]
-    context = multiprocessing.get_context("spawn")
-    answers = context.Queue()
-    child = context.Process(target=build_all, args=(texts, answers))
-    child.start()
-    failures = answers.get(timeout=500)
-    child.join()
-    return failures
+    with IsolatedWorker(time_limit=500.0) as worker:
+        return worker.call(build_all, texts)
 
 
 def test_executable_modules_build():

@@ -60,7 +60,7 @@ def test_a_crash_fails_its_test_and_no_other(tmp_path: Path) -> None:
         def test_lives():
             assert True
         """,
-        "-n", "1", "--relaxfuzz-seed", "1",
+        "-n", "1", "--relaxfuzz-seed", "1", "--relaxfuzz-minimize", "1s",
     )  # fmt: skip
     assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert re.search(r"Segfaults crashes the process( on [\w ]+)?: SIGSEGV", done.stdout)
