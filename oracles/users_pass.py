@@ -29,7 +29,7 @@ from relaxkit.ir.equality import describe
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.claims.kept import KEPT
 from relaxkit.passes.contract import Contract, Idempotence, Kept, Locality, OracleName
-from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.contracts import is_users
 from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 Ask = Callable[[Subject, Iterable[OracleName]], list[Verdict]]
@@ -72,11 +72,6 @@ class Identity:
             if isinstance(function, relax.Function) and (self.names is None or str(var.name_hint) in self.names):
                 rebuild.builder_.update_func(var, rebuild.visit_expr(function))
         return rebuild.builder_.get()
-
-
-def is_users(ref: PassRef) -> bool:
-    """Say whether a pass is none of TVM's."""
-    return ref.is_user or (isinstance(ref, GivenPass) and ref.name not in CONTRACTS)
 
 
 def considered(subject: Subject, verdicts: list[Verdict], ask: Ask) -> list[Verdict]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import tvm
 from hypothesis import reject
 from hypothesis import strategies as st
 from tvm import relax
@@ -117,10 +118,16 @@ class Fragment:
         builder.begin_scope(operands)
         builder._begin_binding_block()
         try:
-            self.made(builder, operands)
+            builder.emit(self.made(builder, operands))
         finally:
-            builder._end_block()
+            block = builder._end_block()
             builder.end_scope()
+        try:
+            tvm.ir.load_json(tvm.ir.save_json(block))  # how modules get to the processes that judge and minimize them
+        except Exception as error:
+            said = f"TVM cannot read back the JSON of what the planted function `{self.name}` makes: {error}"
+            hint = "if it makes a constant with a dim of 0, use an operator instead, such as relax.op.zeros"
+            raise FragmentError(f"{said.splitlines()[0]}; {hint}") from None
 
     def made(self, builder: Any, operands: list[Any]) -> Any:
         """Return what the function makes of operands; raises ``FragmentError`` where it raises."""

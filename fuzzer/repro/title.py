@@ -273,7 +273,8 @@ def _crash(culprit: str, told: _Told) -> str:
     entered = told.entered
     if entered is not None and (done := spoiled(*entered, told.evidence)):
         return _fit(f"{told.asked} {done}", "", told.error)
-    return _fit(f"{culprit} fails", told.when, told.error)
+    where = f" at {told.evidence.details.place}" if told.evidence.details.place else ""
+    return _fit(f"{culprit} fails{where}", told.when, told.error)
 
 
 def _well_formed(culprit: str, told: _Told) -> str:

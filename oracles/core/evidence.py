@@ -29,7 +29,7 @@ _WRAPPER = ":_pass_func"
 _ROOT = PurePath(__file__).parents[2].as_posix()
 _OURS = tuple(f"{_ROOT}/{package}/" for package in ("oracles", "relaxkit", "fuzzer", "strategies", "relaxfuzz"))
 _PYTHON = PurePath(sysconfig.get_path("stdlib")).as_posix() + "/"
-_PACKAGES = PurePath(sysconfig.get_path("purelib")).as_posix() + "/"  # below the directory of the standard library
+_INSTALLED = re.compile(r"/(?:site|dist)-packages/([^/]+)/")
 _TVM = PurePath(tvm.__file__).parent.as_posix() + "/"
 _CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
 _TEMPLATE = re.compile(r"<(?!lambda)[^<>]*>")
@@ -40,7 +40,9 @@ _MAX_FRAMES = 12
 def evidence_of(error: BaseException) -> Evidence:
     """Make the evidence of an exception: kind is its type's name, message its text, frames innermost first."""
     frames = frames_of(error)
-    details = Details(raised_at=users_frames(error), lines=tuple(line for _, line in frames))
+    users = _users_trace(error)
+    place = f"{PurePath(users[-1].filename).name}:{users[-1].lineno}" if users else ""
+    details = Details(raised_at=users_frames(error), place=place, lines=tuple(line for _, line in frames))
     return Evidence(type(error).__name__, str(error), tuple(name for name, _ in frames), details=details)
 
 
@@ -89,9 +91,7 @@ def frames_of(error: BaseException) -> list[tuple[str, int]]:
     summary = traceback.extract_tb(error.__traceback__)
     named = [(_tvm_frame(frame.filename, frame.name), frame.lineno or 0) for frame in summary]
     inside = [(name, line) for name, line in named if name is not None]
-    users = [
-        (f"{PurePath(frame.filename).name}:{frame.name}", frame.lineno or 0) for frame in summary if _is_users(frame)
-    ]
+    users = [(f"{PurePath(frame.filename).name}:{frame.name}", frame.lineno or 0) for frame in _users_trace(error)]
     told = [each for each in inside if each[0] not in _INFRASTRUCTURE]
     if users and all(name.endswith(_WRAPPER) for name, _ in told):
         told = users
@@ -100,11 +100,23 @@ def frames_of(error: BaseException) -> list[tuple[str, int]]:
 
 def users_frames(error: BaseException) -> tuple[str, ...]:
     """Return the frames of ``error`` in a user's files, innermost last: ``FILE:LINE in FUNCTION: SOURCE``."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame)]
     return tuple(
         f"{os.path.abspath(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}"
-        for frame in frames[-_MAX_FRAMES:]
+        for frame in _users_trace(error)[-_MAX_FRAMES:]
     )
+
+
+def _users_trace(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the frames of ``error`` in a user's files, innermost last, without those of libraries that they call."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame)]
+    own = {"", *map(_library, frames[:1])}  # a pass may be installed, too
+    return [frame for frame in frames if _library(frame) in own]
+
+
+def _library(frame: traceback.FrameSummary) -> str:
+    """Return the installed package that a frame lies in; empty for a file that is not installed."""
+    found = _INSTALLED.search(frame.filename.replace("\\", "/"))
+    return "" if found is None else found[1]
 
 
 def _tvm_frame(filename: str, function: str) -> str | None:
@@ -126,7 +138,7 @@ def _is_users(frame: traceback.FrameSummary) -> bool:
     path = frame.filename.replace("\\", "/")
     if not path.endswith(".py") or path.startswith((*_OURS, _TVM)) or "/tvm_ffi/" in path:
         return False
-    return path.startswith(_PACKAGES) or not path.startswith(_PYTHON)
+    return bool(_library(frame)) or not path.startswith(_PYTHON)
 
 
 def short_function(name: str) -> str:

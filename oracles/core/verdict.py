@@ -168,6 +168,7 @@ class Details:
         rests_on: The ground that the failure stands on, where its kind does not tell.
         lines: The lines of the frames, which belong to one release of TVM; none where nobody recorded them.
         raised_at: Where a user's pass raised, innermost last: ``FILE:LINE in FUNCTION: SOURCE``.
+        place: The name of the file and the line of the innermost of these: ``FILE:LINE``.
         harm: The harm of the claim that does not hold.
     """
 
@@ -191,6 +192,7 @@ class Details:
     rests_on: EvidenceClass | None = None
     lines: tuple[int, ...] = ()
     raised_at: tuple[str, ...] = ()
+    place: str = ""
     harm: Harm | None = None
 
     @property

@@ -18,6 +18,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence, Phase, Verdict
 from relaxkit.ir.equality import describe, text_difference
 from relaxkit.passes.contract import EvidenceClass, OracleName
+from relaxkit.passes.contracts import is_users
 
 _NO_DETAILS = Details()
 
@@ -133,7 +134,13 @@ class Relation:
             if (found := run.disagreement()) is not None:
                 template = self.evidence.get(found) or self.evidence[Disagreement.RAISED]
                 Inapplicable.raise_first(reason(subject, run) for reason in template.unless)
-                return run.culprit(subject), _evidence(template, run, found)
+                culprit = run.culprit(subject)
+                evidence = _evidence(template, run, found)
+                if any(step.ref.name == culprit and is_users(step.ref) for step in subject.plan.steps):
+                    # What no contract speaks of is a note, so the user's contract promises this.
+                    promised = replace(evidence.details, rests_on=EvidenceClass.DOCUMENTED)
+                    evidence = replace(evidence, details=promised)
+                return culprit, evidence
         return None
 
 

@@ -178,7 +178,9 @@ class _Losses:
         where = f"{notation} cannot hold the output" if known is None else f"input does not survive {notation}"
         self.reason = where
         if self.users and known is None:
-            self.note = f"what it makes does not survive {notation}: {kind}"
+            self.note = f"TVM cannot write the output as {notation} and read an equal module back: {kind}"
+            if (notation, kind) == (JSON, "not-loaded"):
+                self.note += " (a defect of TVM, which constants with a dim of 0 show)"
         if not self.users and (known is None or _key(known) != key or self.inherited):
             verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, notation, evidence=evidence)
             self.by_notation.setdefault(f"{notation} {key}", verdict)

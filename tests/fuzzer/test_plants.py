@@ -18,6 +18,7 @@ from relaxkit.ir.walk import operators_of
 
 COUNT = 12
 PLANTED = """
+import numpy
 from tvm import relax
 
 from steps_beside import last
@@ -33,6 +34,10 @@ wide = Fragment(rounded, shapes=((4, 5),), dtype="float64")
 
 def broken(x):
     return x.nothing
+
+
+def empty(x):
+    return relax.op.add(x, relax.op.sum(relax.const(numpy.zeros((2, 0), "float32"))))
 
 
 number = 3
@@ -98,6 +103,7 @@ def test_a_campaign_goes_on_with_the_code_it_began_with_only(file: Path, tmp_pat
     ("name", "said"),
     [
         ("broken", r"--plant the planted function `broken` \(planted\.py:\d+\) raised AttributeError"),
+        ("empty", "--plant TVM cannot read back the JSON of what the planted function `empty` makes: .*relax.op.zeros"),
         ("number", r"--plant '.*planted\.py:number' is not callable: it is an int"),
         ("rouned", r"--plant '.*planted\.py' has no 'rouned'; did you mean rounded"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +316,14 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
 
 def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:
     return Verdict(OracleName.CRASH, Outcome.FAIL, "FuseOps", evidence=Evidence(kind, message, (frame,)))
+
+
+def test_the_place_in_a_users_file_is_told() -> None:
+    verdict = crash_of("no", "ValueError")
+    assert verdict.evidence is not None
+    placed = replace(verdict.evidence, details=Details(place="mine.py:7"))
+    said = title_of(case_of(Argsort, "FuseOps"), replace(verdict, evidence=placed))
+    assert said == "FuseOps fails at mine.py:7 on relax.argsort: no"
 
 
 def test_an_error_is_told_with_what_it_hangs_on() -> None:

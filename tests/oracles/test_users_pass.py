@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 import tvm_ffi
@@ -16,8 +19,10 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.script import ir as I
 from tvm.script import relax as R
 
+from fuzzer.findings.assessment import EvidenceClass, evidence_class
 from oracles import Contract, Idempotence, Kept, Locality, OracleFailure, OracleName, Outcome, Verdict, check
 from oracles.check import line
+from oracles.core.evidence import users_frames
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
 from oracles.users_pass import CLEANED, LATER_EDIT, TVM_ALONE, Identity, rewritten
@@ -71,8 +76,10 @@ def test_a_contract_that_says_so_ends_the_note_or_makes_it_a_failure() -> None:
     says: dict[str, Any] = {"changes": frozenset({Kept.FUNCTION_ATTRIBUTES}), "locality": Locality.MODULE}
     verdicts = check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.NEVER, **says))
     assert not any(each.note for each in verdicts)
-    with pytest.raises(OracleFailure, match="idempotence fail"):
+    with pytest.raises(OracleFailure, match="idempotence fail") as caught:
         check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.IDEMPOTENT, **says))
+    broken = of(caught.value.verdicts, OracleName.IDEMPOTENCE)
+    assert evidence_class(broken) is EvidenceClass.DOCUMENTED, "by the contract of the pass, and no question"
 
 
 def test_a_pass_that_does_nothing_strange_has_no_note() -> None:
@@ -208,6 +215,39 @@ def test_the_deepest_frame_of_the_users_file_is_told_however_the_pass_is_made(
     assert evidence.frames[:2] == ("test_users_pass.py:helper", f"test_users_pass.py:{method}")
     assert evidence.details.raised_at[-1].endswith('in helper: raise ValueError("no function like this")')
     assert "_pass_func" not in line(verdict)
+
+
+def in_numpy(module: tvm.IRModule) -> tvm.IRModule:
+    np.broadcast_to(np.zeros(2), (3,))
+    return module
+
+
+def test_the_frames_end_in_the_users_file_where_a_library_raises() -> None:
+    with pytest.raises(OracleFailure) as caught:
+        check(Sum, made(in_numpy))
+    evidence = of(caught.value.verdicts, OracleName.CRASH).evidence
+    assert evidence is not None
+    assert evidence.frames[0] == "test_users_pass.py:in_numpy"
+    assert evidence.details.raised_at[-1].endswith("in in_numpy: np.broadcast_to(np.zeros(2), (3,))")
+    assert evidence.details.place == f"test_users_pass.py:{in_numpy.__code__.co_firstlineno + 1}"
+
+
+def test_the_files_of_a_pass_that_is_installed_are_the_users(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "site-packages"
+    for name, text in (
+        ("mine", "import theirs\n\n\ndef act(module):\n    theirs.act()\n"),
+        ("theirs", "def act():\n    1 / 0\n"),
+    ):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "__init__.py").write_text(text)
+    sys.path.insert(0, str(packages))
+    try:
+        with pytest.raises(ZeroDivisionError) as caught:
+            importlib.import_module("mine").act(None)
+    finally:
+        sys.path.remove(str(packages))
+    error = caught.value.with_traceback(caught.tb.tb_next)  # without the frame of this file, which is not installed
+    assert [frame.rpartition(" in ")[2] for frame in users_frames(error)] == ["act: theirs.act()"]
 
 
 def test_known_failures_are_accepted() -> None:

@@ -333,7 +333,7 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
     assert main.index("S1") < main.index("S3")
     assert texts(run, ".figure")[0] == "2findings: 2 confirmed; 1 question"
     go(run, "findings")
-    assert texts(run, "#list .part") == ["Questionsfailures that break no promise of TVM; not counted as findings"]
+    assert texts(run, "#list .part") == ["Questionsfailures that break no documented promise; not counted as findings"]
     typed(run, "severity", "S1", "change")
     assert run("document.getElementById('count').textContent") == "1 of 2 findings, 0 of 1 question"
     go(run, "finding/000000000b")

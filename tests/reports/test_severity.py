@@ -80,12 +80,12 @@ def test_of_many_the_gravest_are_shown(weighed: Report) -> None:
     assert "message S2" in text
     assert "message S3" not in text
     assert "  at fault: LambdaLift; needs dims of 0\n" in text
-    assert "\n\nQuestions: failures that break no promise of TVM; not counted as findings\nid " in text
+    assert "\n\nQuestions: failures that break no documented promise; not counted as findings\nid " in text
 
 
 def test_markdown_has_questions_apart(weighed: Report) -> None:
     findings, questions = render_markdown(weighed, lambda _: "").split(
-        "## Questions\n\nFailures that break no promise of TVM"
+        "## Questions\n\nFailures that break no documented promise"
     )
     assert "00000000ff" not in findings
     assert "00000000ff" in questions
@@ -114,8 +114,9 @@ def test_a_question_fails_no_case_of_junit(weighed: Report) -> None:
     assert "does not fail: question" in text
     assert "<failure" not in text.partition('name="relaxfuzz.locality"')[2]
     assert Dispositions().of(weighed.findings[-1]) is Disposition.QUESTION
-    assert "#### Questions\n\nFailures that break no promise of TVM; not counted as findings." in render_step_summary(
-        weighed
+    assert (
+        "#### Questions\n\nFailures that break no documented promise; not counted as findings."
+        in render_step_summary(weighed)
     )
 
 

@@ -10,7 +10,12 @@ from relaxkit.passes.contracts.table import CONTRACTS, any_has, the_pass, with_t
 from relaxkit.passes.pass_ref import GivenPass, PassRef, load_factory
 from relaxkit.passes.plugins import active, with_oracles
 
-__all__ = ["CONTRACTS", "any_has", "contract_for", "the_pass", "with_trait"]
+__all__ = ["CONTRACTS", "any_has", "contract_for", "is_users", "the_pass", "with_trait"]
+
+
+def is_users(ref: PassRef) -> bool:
+    """Say whether a pass is none of TVM's."""
+    return ref.is_user or (isinstance(ref, GivenPass) and ref.name not in CONTRACTS)
 
 
 def contract_for(ref: PassRef) -> Contract:

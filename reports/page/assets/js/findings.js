@@ -166,7 +166,7 @@ RF.findingHead = function (finding) {
       RF.h("span", null, RF.mark(finding), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap dim" }, `${finding.oracle}: ${finding.pass}`),
     finding.standing === "suspect" && RF.h("p", { class: "warn" }, "This is a suspect and is not counted as a finding: a standalone script could not reproduce it."),
-    finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: it contradicts nothing that TVM promises."),
+    finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: neither TVM's documentation nor the contract of your pass rules it out."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),
       fact("severity", RF.grave(finding), ` ${RF.gravity(finding)}`),
