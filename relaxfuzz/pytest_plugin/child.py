@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import os
@@ -388,6 +389,7 @@ def _prepared(
     inner = test.hypothesis.inner_test
     begun = False
 
+    @functools.wraps(inner)  # by its source and name Hypothesis tells tests apart, also in its database of examples
     def example(*arguments: Any, **named: Any) -> Any:
         __tracebackhide__ = True
         nonlocal begun
