@@ -28,7 +28,7 @@ from oracles.check import OracleFailure, check, watched_by
 from oracles.core.verdict import Outcome, Verdict
 from oracles.users_pass import rewritten
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
-from relaxkit.ir.walk import operators_of
+from relaxkit.ir.walk import operators_called, operators_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
 from relaxkit.passes.render import text_of_pass
@@ -76,6 +76,8 @@ class BodyResult:
         counts: What was judged.
         notes: What a user's pass does that no contract speaks of, and on how many modules.
         uncompared: Why results of changed modules were not compared, and of how many.
+        removed: Calls that the pass removed, by operator, in all modules together.
+        added: The same of calls that it added.
     """
 
     outcome: str
@@ -85,6 +87,8 @@ class BodyResult:
     counts: dict[str, int] = field(default_factory=dict)
     notes: dict[str, int] = field(default_factory=dict)
     uncompared: dict[str, int] = field(default_factory=dict)
+    removed: dict[str, int] = field(default_factory=dict)
+    added: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ class _CheckRecorder:
         self.seen: set[str] = set()
         self.notes: Counter[str] = Counter()
         self.uncompared: Counter[str] = Counter()
+        self.removed: Counter[str] = Counter()
+        self.added: Counter[str] = Counter()
         self._now: JudgedModule | None = None
         self._subject: Subject | None = None
         self.failed: JudgedModule | None = None
@@ -192,6 +198,9 @@ class _CheckRecorder:
             if rewritten(self._subject):
                 self.counts["changed"] += 1
                 self._count_results(judged)
+                before, after = map(operators_called, (self._subject.prepared.module, self._subject.output.module))
+                self.removed += before - after
+                self.added += after - before
             self.counts["operators"] = len(self._operators)
             self.counts.update(str(verdict.outcome) for verdict in verdicts)
             self.notes.update({verdict.note for verdict in verdicts if verdict.note})
@@ -256,7 +265,7 @@ def run_body(_: object) -> Iterator[BodyResult]:
     def result() -> BodyResult:
         return BodyResult(
             first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes),
-            dict(watch.uncompared),
+            dict(watch.uncompared), dict(watch.removed), dict(watch.added),
         )  # fmt: skip
 
     try:

@@ -135,7 +135,8 @@ def _quiet_fork() -> Iterator[None]:
 
 
 def _count(item: pytest.Function, ended: BodyResult) -> None:
-    counted = {"counts": ended.counts, "notes": ended.notes, "uncompared": ended.uncompared}
+    kinds = ("counts", "notes", "uncompared", "removed", "added")
+    counted = {kind: getattr(ended, kind) for kind in kinds}
     item.user_properties.append((PROPERTY, counted))
 
 

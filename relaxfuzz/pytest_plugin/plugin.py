@@ -100,6 +100,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
     return (yield)
 
 
+_MOST_OPERATORS = 5
+
+
 def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     """Write what a test rests on: its counts, and what is worth a note."""
     from fuzzer.core.text import counted
@@ -118,6 +121,10 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
         + f"{total['fail']} failed"
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
     )
+    sides = (("removed by the pass", value["removed"]), ("added", value["added"]))
+    rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
+    if rows:
+        yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)
     if (reasons := Counter(value["uncompared"]).most_common(1)) and not total["compared"]:
         (reason, count) = reasons[0]
         yield (

@@ -205,7 +205,7 @@ def test_what_is_known_is_accepted(tmp_path: Path) -> None:
 
 
 def test_how_many_results_were_compared_is_said(said: str) -> None:
-    (line,) = re.findall(r"test_doubled: (.*)", said)
+    (line,) = re.findall(r"test_doubled: (\d.*)", said)
     told = r"(\d+) of them changed .*; results compared on (\d+) of (\d+) \((.*?)\);"
     found = re.search(told, line)
     assert found is not None, line
@@ -327,3 +327,12 @@ def test_the_sample_failure_is_what_is_printed(tmp_path: Path) -> None:
     said = run(tmp_path, DOUBLE).replace(str(tmp_path), "/home/me/project")
     (sample,) = re.findall(r"```text\n(DoubleToAdd fails.*?)minimized from", OWN_PASS, re.DOTALL)
     assert sample in said, said
+
+
+def test_the_calls_that_a_pass_removed_and_added_are_counted(said: str) -> None:
+    found = re.search(
+        r"test_doubled: calls removed by the pass: relax\.add (\d+); calls added: relax\.multiply (\d+)\n", said
+    )
+    assert found, said
+    assert int(found[1]) == int(found[2]) > 0
+    assert "test_nothing_5: calls" not in said
