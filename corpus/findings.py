@@ -108,7 +108,7 @@ def _blaming(blamed: str) -> tuple[list[KnownCase], list[str]]:
     """Return the cases that blame a pass and fail, and what is told of its defects that no case shows."""
     cases = [case for case in _all_cases() if case.blamed == blamed and _failing_pattern(case) is not None]
     judged = [each for each in without_case() if each.blamed == blamed]
-    return cases, [f"{each.better or each.title} (judged {each.id})" for each in judged]
+    return cases, [f"{each.better or each.title} (reviewed as {each.id})" for each in judged]
 
 
 def _likeliest(found: Match) -> KnownCase | None:

@@ -51,7 +51,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
         "--unreported",
         action="store_true",
         help="only findings for which no upstream issue or pull request is known; with --known, those that are on your "
-        "list or in the corpus, but not reported upstream",
+        "list or in the corpus but not reported upstream",
     )
     listed = group.add_mutually_exclusive_group()
     listed.add_argument(

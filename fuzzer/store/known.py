@@ -20,7 +20,7 @@ passes of these findings.
 """
 
 _IN_CORPUS = "in relaxfuzz's corpus"
-_UNREPORTED = f"{_IN_CORPUS}, but not reported upstream"
+_UNREPORTED = f"{_IN_CORPUS} but not reported upstream"
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
 
 
@@ -174,6 +174,9 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     """Say how many findings, questions and suspects apart, are known; empty where none is."""
     findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
-    counts = Counter("on your list" if each.listed else "upstream" if each.reported else _UNREPORTED for each in mine)
+    counts = Counter(
+        "on your list" if each.listed else "reported upstream" if each.reported else _UNREPORTED for each in mine
+    )
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
-    return f"Of {counted(len(findings), 'finding')}, {len(mine)} already known: {', '.join(parts)}" if mine else ""
+    verb = "is" if len(mine) == 1 else "are"
+    return f"Of {counted(len(findings), 'finding')}, {len(mine)} {verb} known: {', '.join(parts)}" if mine else ""

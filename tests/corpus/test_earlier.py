@@ -46,7 +46,7 @@ def test_what_was_judged_is_known_by_its_id_and_named_by_its_page() -> None:
     assert known.certain
     assert known.title.startswith("Legalization of relax.nn.pixel_shuffle raises"), "as the reader calls it"
     assert known.name in ("docs/upstream/36d299b26b.md", "judged topi-nn-does-not-export-pixel-shuffle")
-    assert "in relaxfuzz's corpus, but not reported upstream (" in known.line
+    assert "in relaxfuzz's corpus but not reported upstream (" in known.line
 
 
 def test_what_was_judged_a_defect_at_last_is_known_as_that() -> None:
@@ -71,7 +71,7 @@ def test_a_cause_under_another_pass_is_known_by_its_family() -> None:
     known = told(found)
     assert known is not None
     assert not known.certain
-    assert known.line.startswith("perhaps known in relaxfuzz's corpus, but not reported upstream (")
+    assert known.line.startswith("perhaps known in relaxfuzz's corpus but not reported upstream (")
     assert told(replace(found, evidence=replace(SHUFFLE, message="module has no attribute 'new'"))) is None
 
 

@@ -139,7 +139,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
         "(merge-composite-if): why"
     )
     assert replace(entry_told, reference="", also=None).line == "known on your list (findings.toml): why"
-    assert in_words([FOUND], told) == "Of 1 finding, 1 already known: 1 on your list"
+    assert in_words([FOUND], told) == "Of 1 finding, 1 is known: 1 on your list"
     assert in_words([FOUND], {}) == ""
 
 
@@ -148,7 +148,7 @@ def test_the_gate_tells_which_new_finding_is_a_case() -> None:
     (ruling,) = finding_rulings(found, Path("campaign"), "in the baseline")
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
     assert (
-        "; not in the baseline; perhaps known in relaxfuzz's corpus, but not reported upstream (merge-composite-if)"
+        "; not in the baseline; perhaps known in relaxfuzz's corpus but not reported upstream (merge-composite-if)"
         in ruling.detail
     ), "by what it says alone"
 
@@ -228,7 +228,7 @@ def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:
     causes = [each.cause for each in without_case()]
     assert len(causes) == len(set(causes)) > 0
     alone = next(each for each in without_case() if all(case.blamed != each.blamed for case in load()))
-    assert f"(judged {alone.id})" in named([replace(FOUND, culprit=alone.blamed)], {})[0].others
+    assert f"(reviewed as {alone.id})" in named([replace(FOUND, culprit=alone.blamed)], {})[0].others
 
 
 def test_what_was_judged_under_this_very_id_is_told_as_its_page_tells_it() -> None:

@@ -329,7 +329,7 @@ def test_it_says_what_it_tried_and_what_it_made(tmp_path: Path, capsys: pytest.C
     assert init(tmp_path, "--pass", PASS) == 0
     assert (
         "\nLowerClip ran on 10 generated modules without an exception\n"
-        ".relaxfuzz/policy.toml and the workflows are a gate for LowerClip\n\nNext:\n"
+        "set up a gate for LowerClip; its requirements are in .relaxfuzz/policy.toml\n\nNext:\n"
     ) in capsys.readouterr().out
     assert init(tmp_path, "--pass", PASS) == 0, "there is nothing to overwrite"
     assert "wrote" not in capsys.readouterr().out

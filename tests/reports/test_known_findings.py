@@ -30,7 +30,7 @@ def test_every_report_tells(told: Report) -> None:
     )
     text = render_text(told)
     assert " ".join(KNOWN.line.split()) in " ".join(text.split())
-    assert "Of 2 findings, 1 already known: 1 upstream" in text
+    assert "Of 2 findings, 1 is known: 1 reported upstream" in text
     assert "\nKnown upstream (https://github.com/apache/tvm/issues/1)" in render_markdown(told, lambda _: "")
     assert f"\n{KNOWN.line}\n" in render_junit(told, None)
     (run,) = json.loads(render_sarif(told, None))["runs"]

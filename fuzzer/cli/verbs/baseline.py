@@ -66,7 +66,7 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
 VERB = Verb(
     name="baseline",
     help="save a campaign's results as a baseline, or compare them with one; exit code 1 if significantly worse, 3 if "
-    "an oracle or a pass has no checks any more",
+    "an oracle or a pass no longer has any checks",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

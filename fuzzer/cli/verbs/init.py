@@ -85,8 +85,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
     parser.add_argument("--name", default="", metavar="NAME",
-                        help="the name of this gate, which its files get, too, if the repository already has a "
-                        "gate")  # fmt: skip
+                        help="a name for this gate, which becomes part of its file names; needed if the repository "
+                        "already has a gate")  # fmt: skip
     parser.add_argument("--requirement", default="", metavar="REQ",
                         help="what pip installs in the workflows, unless the repository variable RELAXFUZZ is "
                         "set")  # fmt: skip
@@ -124,7 +124,7 @@ def _run(options: argparse.Namespace) -> int:
         told = f"warning: {ref.name} fails on a generated module: {printable(how)}"
         left.append(told if how else f"{ref.name} ran on {PROBE_MODULES} generated modules without an exception")
     tested = enumerated(config.names()) if config else "all of TVM's passes that have a contract"
-    left.append(f"{_of(_FILE, options.name)} and the workflows are a gate for {tested}")
+    left.append(f"set up a gate for {tested}; its requirements are in {_of(_FILE, options.name)}")
     print("\n".join([*left, "", "Next:", *_next(directory, options)]))
     return OK
 
