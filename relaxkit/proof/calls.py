@@ -202,6 +202,8 @@ class Calls(Builtins):
         """Overwrite operands in place; the caller sees it of parameters and constants."""
         memories = [memory_of(each) for each in operands]
         for place in (each for each in places if each >= 0):
+            if any(isinstance(each, Tensor) for each in _leaves([operands[place]])):
+                raise Open("a call in place of a tensor that the program has allocated")
             if not all(memories[place].isdisjoint(its) for at, its in enumerate(memories) if at != place):
                 raise Open("a kernel is given a tensor twice")
             self.state.consumed.update(dict.fromkeys(memories[place], len(memories[place]) == 1))

@@ -192,14 +192,26 @@ KERNELS = """
 def thrice(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
     for i in range(2):
         b[i] = a[i] * T.float32(3)
-@T.prim_func(private=True)
+@T.prim_func(private=True, s_tir=True)
 def here(a: T.Buffer((T.int64(2),), "float32")):
     for i in range(2):
-        a[i] = a[i] * T.float32(3)
+        with T.sblock("here"):
+            v = T.axis.spatial(2, i)
+            a[v] = a[v] * T.float32(3)
 @T.prim_func(private=True)
 def across(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
     for i in range(2):
         a[i] = a[i] + b[1 - i]
+@T.prim_func(private=True, s_tir=True)
+def elsewhere(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
+    for i in range(2):
+        with T.sblock("elsewhere"):
+            v = T.axis.spatial(2, i)
+            b[v] = a[v] * T.float32(3)
+@T.prim_func(private=True)
+def copied(a: T.Buffer((T.int64(2),), "float32"), b: T.Buffer((T.int64(2),), "float32")):
+    for i in range(2):
+        b[i] = a[i]
 @R.function(private=True)
 def twice(y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
     return R.add(y, y)
@@ -227,6 +239,7 @@ def answer(body: str) -> Proof:
 OVERWRITTEN = "a tensor is read that a call in place has overwritten"
 PERHAPS = "a tensor is read that a call in place may have overwritten"
 TWICE = "a kernel is given a tensor twice"
+MEMORY = f'a: {TENSOR} = R.builtin.alloc_tensor(R.shape([2]), "float32", 0)\n_ = cls.copied(x, a)\n'
 
 
 @pytest.mark.parametrize(
@@ -248,6 +261,13 @@ def test_what_a_call_in_place_overwrites_is_read_nowhere(body: str, reason: str)
     proof = answer(body)
     result = Result.DIFFERENT if reason == OVERWRITTEN else Result.OPEN
     assert (proof.result, proof.refuted, proof.reason) == (result, reason == OVERWRITTEN, reason)
+
+
+def test_a_call_in_place_of_allocated_memory_is_no_call_that_leaves_it_alone() -> None:
+    calls = (f"R.call_tir(cls.elsewhere, (a,), out_ty={TENSOR})", in_place("here", "a"))
+    before, after = (script(KERNELS, function(f"{MEMORY}r = {call}\nreturn (r, a)", pure=False)) for call in calls)
+    assert prove(before, before).result is Result.PROVED
+    assert str(prove(before, after)) == "open in main: a call in place of a tensor that the program has allocated"
 
 
 @pytest.mark.parametrize("first", [SUMS, CALLS, EITHER], ids=["sums", "calls", "a branch"])
