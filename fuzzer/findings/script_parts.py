@@ -95,7 +95,7 @@ class Ending:
             return not self.error and not self.words
         # A traceback echoes lines of the script, and so the comment that quotes the message.
         output = re.sub(r"^(  File .*\n)(?:    .*\n)+", r"\1", output, flags=re.MULTILINE)
-        places = re.findall(r"^  File .*, line (\d+), in <module>$", output, re.MULTILINE)
+        places = re.findall(r'^  File "[^<].*, line (\d+), in <module>$', output, re.MULTILINE)  # <str>: TVMScript
         told = re.search(rf"^(?:[\w.]+\.)?{re.escape(self.error)}(?::|$)", output, re.MULTILINE)
         reached = not places or int(places[-1]) >= self.line
         return reached and (told is not None or not self.error) and all(word in output for word in self.words)

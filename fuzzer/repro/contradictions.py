@@ -23,6 +23,7 @@ from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.walk import Place, expressions, name_of, operator_of, places
 
 _IN_PLACE = "relax.call_tir_inplace"
+_CAST = "relax.astype"
 _ALLOCATED = "relax.memory.alloc_tensor"
 _FORCED = "relax.force_pure"
 _PASS = relax.analysis.BaseCheckResult.PASS
@@ -40,6 +41,7 @@ def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         yield from _impure(name, function, before)
         yield from _stored(function)
         yield from _types(function)
+        yield from _void(function)
 
 
 def overwritten(after: tvm.IRModule) -> Iterator[str]:
@@ -135,6 +137,13 @@ def _types(function: relax.Function) -> Iterator[str]:
             if not _fits(inferred, ty) and value_text(ty) != value_text(inferred):
                 other = value_text(inferred).replace(f"{value_text(ty).partition(' tensor')[0]} tensor", "one")
                 yield f"declares {operator_of(call)} as {value_text(ty)} where {other} is inferred"
+
+
+def _void(function: relax.Function) -> Iterator[str]:
+    """Yield the casts to no dtype at all."""
+    for place in places(function):
+        if operator_of(place.value) == _CAST and str(place.value.attrs.dtype) in ("", "void"):
+            yield f"casts {', '.join(map(name_of, _operands(place)))} to the dtype void"
 
 
 def _is_used(var: relax.Var, function: relax.Function) -> bool:

@@ -45,7 +45,8 @@ from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.undefined import undefined
 from relaxkit.ir.walk import expressions, expressions_in, name_of, operator_of, operators_of
 from relaxkit.passes.arguments import keywords_text
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import OracleName, Trait
+from relaxkit.passes.contracts import CONTRACTS
 
 MOST = 110
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
@@ -191,7 +192,10 @@ class _Told:
     @cached_property
     def around(self) -> str:
         """Where it happens: ``inside an If``; empty where that is nothing special."""
-        return surroundings(load_module(self.case)) if self.minimized else ""
+        found = surroundings(load_module(self.case)) if self.minimized else ""
+        contract = CONTRACTS.get(self.verdict.culprit)
+        lifts = contract is not None and Trait.LIFTS_CLOSURES in contract.traits
+        return "" if lifts and found == "inside a local function" else found  # where else
 
 
 def _says_more(marks: str, told: str) -> bool:
@@ -357,6 +361,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         what, when = f"relax.{details.operator}" if details.operator else "A module", told.when
         for done in vaguer(*told.modules) if details.operator else ():
             return _fit(f"{culprit} {done}, so that {what} does not build", "", error)
+        for done in () if told.blame or details.operator else contradictions(*told.modules):
+            return _fit(f"{culprit} {done}", when if when.startswith("when") else "", error)
         if when.startswith(f"on {what}"):
             what, when = when.removeprefix("on "), ""
         if told.blame and not details.operator:
@@ -378,8 +384,12 @@ def _numeric(culprit: str, told: _Told) -> str:
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
+        needed_flags = details.subject.split(", ")  # of what is given, nothing is wrong without these
+        given = dict(sorted(given.items(), key=lambda item: item[0] not in needed_flags))
         if told.blame == Culprit.REDUCTIONS:
             return _fit(f"{details.operator} over a dim of 0 leaves its result uninitialized")
+        if told.blame == Culprit.FLOAT8:
+            return _with({}, f"{told.blame} computes zeros and subnormals", f" wrongly: {values}")
         how = "imprecisely" if _near(expected, seen) else "wrongly"
         special = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
         return _with(given, f"{told.who} computes {details.operator}", f"{special} {how}: {values}")
@@ -444,7 +454,7 @@ def _roundtrip(culprit: str, told: _Told) -> str:
 def _with(given: dict[str, Any], head: str, rest: str) -> str:
     """Name as many attributes behind a head as fit."""
     said = [f"{name}={value}" for name, value in given.items()]
-    heads = [f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}" for end in (len(said), 1, 0)]
+    heads = [f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}" for end in range(len(said), -1, -1)]
     lines = (f"{each}{end}" for each in heads for end in (rest, rest.partition(" at index")[0]))
     return next((line for line in lines if len(line) <= MOST), _fit(head, "", rest))
 

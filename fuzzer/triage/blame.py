@@ -24,6 +24,7 @@ from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.findings.signature import normalise
+from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.traits import ELEMENTARY
 from fuzzer.worker.child import breadcrumb
 from oracles.core.applicability import refusal_of
@@ -48,6 +49,7 @@ from relaxkit.ir.walk import expressions, expressions_in, is_constant, nodes, op
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
+from relaxkit.passes.plan import preparing
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
 from relaxkit.runtime.run import session
@@ -148,14 +150,31 @@ def _behind(subject: Subject, index: int | None, evidence: Evidence) -> Blame | 
     """Find the pass of the lowering that is at fault for what does not build or run."""
     if subject.facts is None or subject.output.error is not None:
         return None
+    found, lowered = first_at_fault(*_rest(subject, index))
+    built = evidence.kind == "does-not-build" and found is None and lowered is not None
+    return of_kernels(lowered, evidence) if built else found
+
+
+def _rest(subject: Subject, index: int | None) -> tuple[Any, list[_Step]]:
+    """Return what a step gives, and the steps behind it."""
     module = subject.module if index is None else subject.chain[index].module
     rest = range(0 if index is None else index + 1, len(subject.chain))
     steps: list[_Step] = [(subject.plan.steps[number].ref.name, subject.built(number)) for number in rest]
-    if not is_lowered(subject.output.module):
-        steps += _lowering()
-    found, lowered = first_at_fault(module, steps)
-    built = evidence.kind == "does-not-build" and found is None and lowered is not None
-    return of_kernels(lowered, evidence) if built else found
+    return module, steps if is_lowered(subject.output.module) else steps + _lowering()
+
+
+def behind(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case of a pass behind the judged one alone, and how it fails there; if it does so."""
+    breadcrumb("traits")
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    if blame not in CONTRACTS or subject.facts is None or subject.output.error is not None:
+        return None
+    module, steps = _rest(subject, _step_of(subject, verdict.culprit))
+    for _, run in itertools.takewhile(lambda step: step[0] != blame, steps):
+        module = apply(run, module).module
+    alone = Case(str(tvm.ir.save_json(module)), (preparing(blame),), case.input_seed)
+    failed = (each for each in judge_request(alone, (OracleName.CRASH, OracleName.WELL_FORMED)) if each.evidence)
+    return next(((alone, each) for each in failed if each.culprit == blame), None)
 
 
 def _lowering() -> list[_Step]:

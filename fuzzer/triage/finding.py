@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment
@@ -182,6 +183,9 @@ class _Triage:
         blame = blamed(told[1], self.assessment)
         inside = bool(blame) and blame == self.traits.culprit
         inner = shown_by(self.judge, case, confirmation.verdict, blame) if inside else []
+        if blame and confirmation.verdict.oracle is OracleName.NUMERIC:
+            asked = Elsewhere("fuzzer.triage.blame", "behind")
+            inner += self._smaller(self.judge.ask(asked, case, confirmation.verdict, blame))
         try:
             for shown in (*harm, *inner, *([] if told == last else [told]), last):
                 result, parts, why = write_checked(
@@ -209,15 +213,19 @@ class _Triage:
         """Return the smallest case whose first run fails as a second one of ``case`` does; ``case`` without one."""
         asked = verdict.oracle is OracleName.IDEMPOTENCE
         found = self.judge.ask(Elsewhere("fuzzer.triage.questions", "first_run"), case, verdict) if asked else None
+        return next(iter(self._smaller(found)), (case, verdict))
+
+    def _smaller(self, found: Any) -> list[tuple[Case, Verdict]]:
+        """Return a case that a worker has found to fail, as small as it gets; nothing where there is none."""
         if not isinstance(found, tuple):
-            return case, verdict
+            return []
         own, plan = self.criterion, ReductionPlan(self.job.limits, stop=self.job.stop, runs=1)
         try:
             criterion = OracleCriterion(found[1], seconds=own.seconds, memory=own.memory, workers=own.workers)
             reduced = reduce(found[0], criterion, plan)
         except NotReduced:
-            return case, verdict
-        return reduced.minimized.case, reduced.verdict or found[1]
+            return []
+        return [(reduced.minimized.case, reduced.verdict or found[1])]
 
     def _findings(self, found: Minimized) -> tuple[Other, ...]:
         """Return the other failures that may be findings.

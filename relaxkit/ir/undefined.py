@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tvm
@@ -13,6 +13,7 @@ from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.walk import callee_name, expressions, name_of, operator_of, places
 
+_PARAMETER = "the parameter "
 _RESULT = "the result of "
 
 
@@ -21,8 +22,8 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
 
     Variables come before symbolic dims: a parameter that is gone takes the dims of its type along.
     """
-    given = [function for _, function in relax_functions(before)]
-    operators = {"", *(operator_of(place.value) for function in given for place in places(function))}
+    given = dict(relax_functions(before))
+    operators = {"", *(operator_of(place.value) for function in given.values() for place in places(function))}
     there = [var for var, _ in after.functions_items()]
     old, new = functions_by_name(before), functions_by_name(after)
     for name, function in relax_functions(after):
@@ -32,8 +33,10 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
                 user = operator_of(uses.get(each))
                 use = "a call" if user in ("", "relax.call_tir") else user
                 was = "has replaced" if each.name_hint in new else "has dropped"
-                lost = f"but {was} that function" if each.name_hint in {*old, *new} else "which the module lacks"
-                yield f"leaves {use} of {each.name_hint} in {name}, {lost}"
+                if each.name_hint in {*old, *new}:
+                    yield f"leaves {use} of {each.name_hint} in {name}, but {was} that function"
+                else:
+                    yield f"adds {use} of {each.name_hint} to {name}, but not that function"
         defined = set(relax.analysis.defined_symbolic_vars(function))
         inside = [each for each in relax.analysis.free_symbolic_vars(function.body) if each not in defined]
         kept = [each for each in relax.analysis.tir_vars_in_type(function.ret_ty) if each not in {*defined, *inside}]
@@ -114,6 +117,8 @@ def _misplaced(place: Any, known: set[str]) -> str:
 
 def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
     """Say what a function does with a variable that nothing defines, where it does not give it to an operator."""
+    if isinstance(var, relax.DataflowVar) and origin.startswith(_PARAMETER):
+        return f"replaces {origin} with a variable that nothing binds"
     same = next((place for place in places(function) if name_of(place.var) == name_of(var)), None)
     for place in places(function):
         value = place.value
@@ -140,11 +145,14 @@ def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
     return f"leaves {origin} of {name} undefined"
 
 
-def _origin(var: Any, given: Sequence[relax.Function]) -> str:
-    """Say what a variable of that name was before."""
-    for function in given:
+def _origin(var: Any, given: Mapping[str, relax.Function]) -> str:
+    """Say what a variable of that name was before; of a parameter for which another stands now, what returned it."""
+    for name, function in given.items():
         if name_of(var) in map(name_of, function.params):
-            return f"the parameter {name_of(var)}"
+            result = function.body.body
+            returned = isinstance(var, relax.DataflowVar) and isinstance(result, relax.Var) and name_of(result)
+            said = f", which {name} returns," if returned == name_of(var) else ""
+            return f"{_PARAMETER}{name_of(var)}{said}"
         for place in places(function):
             if name_of(place.var) == name_of(var):
                 return bound(place)

@@ -19,6 +19,7 @@ from fuzzer.findings.assessment import Blame
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
+from fuzzer.triage import blame
 from fuzzer.triage.blame import first_at_fault, of_kernels
 from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
@@ -157,8 +158,14 @@ def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: Isola
 def test_a_pass_of_the_lowering_is_blamed_for_what_does_not_build(
     worker: IsolatedWorker, module: Any, judged: str, behind: str
 ) -> None:
-    found = weighed(worker, case_of(module, judged), OracleName.NUMERIC)
+    case = case_of(module, judged)
+    found = weighed(worker, case, OracleName.NUMERIC)
     assert found.blame == behind
+    verdict = Judge(worker, (OracleName.NUMERIC,)).verdicts(case)[0]
+    shown = blame.behind(case, verdict, behind)
+    assert shown is not None, "the script is of that pass alone"
+    assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([behind], behind)
+    assert shown[1].oracle in (OracleName.CRASH, OracleName.WELL_FORMED)
 
 
 @I.ir_module

@@ -101,3 +101,23 @@ def test_a_type_that_is_not_the_inferred_one_is_told_with_the_operator() -> None
 def test_a_function_that_returns_no_values_is_told() -> None:
     assert returning_nothing(Forced) == "when a function returns an empty tuple"
     assert returning_nothing(Planned) == ""
+
+
+@I.ir_module
+class Cast:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float16"):
+        lv = R.astype(x, "float16")
+        return lv  # noqa: RET504  # the binding is what is looked at
+
+
+def test_a_cast_to_no_dtype_is_told() -> None:
+    block = Cast["main"].body.blocks[0]
+    (cast,) = block.bindings
+    nothing = tvm.ir.make_node("relax.attrs.AstypeAttrs", dtype="void")
+    call = relax.Call(cast.value.op, cast.value.args, nothing)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(cast.var, call)])], cast.var)
+    main = Cast["main"]
+    after = tvm.IRModule({"main": relax.Function(main.params, body, main.ret_ty, attrs=main.attrs)})
+    assert "casts x to the dtype void" in [*contradictions(Cast, after)]
+    assert not any("void" in each for each in contradictions(Cast, Cast))

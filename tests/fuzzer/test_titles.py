@@ -457,6 +457,8 @@ def test_a_wrong_value_is_told_of_what_is_at_fault() -> None:
     said = judged("LegalizeOps", Exponent, evidence, "te.create_prim_func")
     assert said == "relax.exp over a dim of 0 leaves its result uninitialized"
     assert judged("LegalizeOps", Exponent, evidence).startswith("LegalizeOps computes relax.exp wrongly: nan instead")
+    small = judged("LegalizeOps", Exponent, evidence, "float8 conversion of TIR")
+    assert small == "float8 conversion of TIR computes zeros and subnormals wrongly: nan instead of 0.0 at []"
 
 
 def test_a_death_is_told_with_what_it_hangs_on() -> None:

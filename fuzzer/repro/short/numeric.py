@@ -22,6 +22,7 @@ from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH
 from fuzzer.repro.short.calls import EFFECTS, REPEATED, calls, devices, leaf_of, read
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, failing
+from fuzzer.repro.short.structure import shown
 from oracles.calling.gradient import Gradient
 from oracles.core.module_facts import apply
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Phase
@@ -149,10 +150,10 @@ def _builds(scene: Scene) -> list[tuple[str, str, str]]:
 
 def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> Iterator[Showing]:
     evidence, built = scene.failure.evidence, after.replace("module", scene.subject, 1)
-    lines = scene.applied()
     if scene.failure.died:
-        yield Showing((*lines, built), Ending(), definitions)
+        yield Showing((*scene.applied(), built), Ending(), definitions)
         return
+    lines = shown(scene)
     fine = [f"{before.replace('module', BEFORE, 1)}  # builds"] if scene.judged else []
     for acts, last in (
         ([*lines, *fine], built),

@@ -38,7 +38,7 @@ _SCREEN = 80
 _TRIED = 5
 _CHANGED_LINES = 60
 _MEGABYTES = 4096
-_STANDARD = ("contextlib", "io", "resource", "signal", "sys", "threading")
+_STANDARD = ("contextlib", "io", "os", "resource", "signal", "sys", "threading")
 
 
 def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = None, title: str = "") -> ShortForms:

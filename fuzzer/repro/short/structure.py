@@ -166,7 +166,8 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
     elif evidence.kind in ("not-saved", "not-printed"):
         yield failing(lines, written, evidence.message, "")
     elif evidence.kind in ("not-loaded", "not-parsed"):
-        yield failing((*lines, writes), reads, evidence.message, "")
+        tells = [] if in_json else ['os.environ["TVM_BACKTRACE"] = "1"  # TVM then prints where its parser stops']
+        yield failing((*lines, writes, *tells), reads, evidence.message, "")
     else:
         compared = _written_and_read(scene, in_json)
         yield failing((*lines, writes, reads), same("again", name), evidence.message, UNEQUAL, compared=compared)

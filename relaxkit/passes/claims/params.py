@@ -278,10 +278,10 @@ def old_device_left(ran: Any) -> str:
     if sum(tvm_ffi.structural_equal(old, item) for item in [*devices, new]) > 1:
         return ""  # the table has it twice, or it is the new one
     for name, function in relax_functions(ran.after):
-        for ty in types_in(function):
-            device = getattr(ty, "vdevice", None)
-            if device is not None and tvm_ffi.structural_equal(device, old):
-                return f"a type mentions the old device\nleaves the old device in a type of {name}"
+        for where, types in (("the result type", parts_of_type(function.ret_ty)), ("a type", types_in(function))):
+            devices = [ty.vdevice for ty in types if getattr(ty, "vdevice", None) is not None]
+            if any(tvm_ffi.structural_equal(device, old) for device in devices):
+                return f"a type mentions the old device\nleaves the old device in {where} of {name}"
     return ""
 
 

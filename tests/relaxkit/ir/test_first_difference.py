@@ -141,7 +141,7 @@ def test_a_function_that_is_gone_is_told_with_its_caller() -> None:
     after[tvm.ir.GlobalVar("helper")] = given["helper"]
     assert next(undefined(given, after)) == "leaves a call of helper in main, but has replaced that function"
     (said,) = undefined(broken(after["main"]), broken(after["main"]))
-    assert said == "leaves a call of helper in main, which the module lacks"
+    assert said == "adds a call of helper to main, but not that function"
 
 
 def test_a_closure_of_a_function_that_is_gone_is_no_call() -> None:
@@ -228,3 +228,16 @@ def test_a_dataflow_variable_is_told_outside_of_its_block() -> None:
     hidden = main.body.blocks[0].bindings[0].var
     after = relax.Function(main.params, relax.SeqExpr(main.body.blocks, hidden), main.ret_ty)
     assert next(undefined(Given, broken(after))) == "uses the result of relax.tanh outside of its dataflow block"
+
+
+def test_a_parameter_for_which_a_variable_stands_that_nothing_binds_is_told_with_what_returned_it() -> None:
+    given = module("return x")
+    main = given["main"]
+    stray = relax.DataflowVar("x", main.params[0].ty)
+    call = relax.Call(tvm.ir.Op.get("relax.abs"), [stray])
+    relax.expr._update_type(call, stray.ty)
+    result = relax.Var("lv", stray.ty)
+    body = relax.SeqExpr([relax.DataflowBlock([relax.VarBinding(result, call)])], result)
+    after = tvm.IRModule({"main": relax.Function(main.params, body, result.ty)})
+    said = next(undefined(given, after))
+    assert said == "replaces the parameter x, which main returns, with a variable that nothing binds"
