@@ -52,7 +52,7 @@ _UNTYPED = re.compile(
 )
 _UNFIT_TENSOR = re.compile(r"(?:Mismatched|Invalid) [\w<>]+\.(?P<field>\w+)[^ ]* on argument")
 _UNDEFINED = re.compile(r"^(?P<what>Var|DataflowVar|GlobalVar) .*? is not defined")
-_NOTHING_DEFINES = {"Var": "a value", "DataflowVar": "a value of a dataflow block", "GlobalVar": "a function"}
+_NOTHING_DEFINES = {"Var": "a value", "DataflowVar": "a value", "GlobalVar": "a function"}  # of whichever block
 # An operator's rules name themselves; the pass that made the call is to blame for any.
 _RULES_OF_OPERATORS = re.compile(r"src/relax/op/")
 _OPERATOR_NAME = re.compile(r"Op\(relax\.[\w.]+\)|\brelax\.op\.[\w.]+\b")
@@ -62,6 +62,14 @@ _BOXED = re.compile(r"\b(?:String|Int|Float)Imm\b")
 _SAME_RUN = re.compile(r"during (?:prepare|environment)\b")
 _OUTSIDE = re.compile(r"^DataflowVar .* is used outside DataflowBlock")
 _ATTRIBUTE = re.compile(r"^\w+ (?:<name> |object )?has no attribute")
+# Of the members that a visitor needs, which is missing first depends on the module; so do the place where a key is
+# looked up, and the leaf of an expression that is met first.
+_MEMBER = re.compile(r"^not \(\w+_\.defined\(\)\)")
+_KEY = re.compile(r"^not \((\w+)\.count\(.*\)\)")
+_LEAF = re.compile(r"(?<=^Do not have a default for )(?:relax\.expr\.(?:ExternFunc|DataTypeImm)|ir\.StringImm)")
+# What a claim says of a tensor, a program that runs shows.
+_CLAIMED = re.compile(r"in another (device)$|(other dims) than its call$")
+_SHARED = "src/relax/utils.cc:"  # functions that many passes call, of which any may meet the case that they refuse
 _INFERRED = re.compile(r"\bHowever, (R\.[a-z][\w.]*)\(")
 
 _ILL_FORMED = "ill-formed"
@@ -115,6 +123,8 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         return Symptom(f"signature: {message}", mute=True)
     if found.kind == "wrong-gradient":
         return Symptom(f"wrong-gradient: {message.rpartition(': ')[2]}")  # the operator that is differentiated
+    if found.kind == "not-done" and (claimed := _CLAIMED.search(message)):
+        return Symptom(f"a value of {Difference.DEVICE if claimed[1] else Difference.SHAPE}", laddered=True)
     if oracle is OracleName.ENVIRONMENT or not (found.kind == _ILL_FORMED or _RAISED.fullmatch(found.kind)):
         which = f", {about}" if found.kind == NOT_AS_DOCUMENTED and about else ""  # lost digits, or another thing
         return Symptom(f"{oracle}: {found.kind}: {message}{which}")
@@ -146,7 +156,7 @@ def _form(message: str, subject: str) -> str:
 
 def _unbuilt(found: Evidence, message: str) -> Symptom:
     """Return a program that came out well-formed and cannot be built or run."""
-    if "CodeGenVM cannot emit" in message:
+    if "CodeGenVM cannot emit" in message or any(map(_LEGALIZATION.match, found.frames[:1])):
         return Symptom(LEFT, laddered=True)
     if "unknown intrinsic" in message:
         return Symptom("an intrinsic is left that the code generator does not know", laddered=True)
@@ -178,7 +188,8 @@ def _raised(found: Evidence, message: str) -> Symptom:
     # An error of a container of C++, whose place TVM does not tell, says nothing of the cause.
     placeless = bool(found.frames) and found.frames[0] == _ENTRY and not _CAST.match(message)
     refused = bool(found.frames) and _RULES_OF_OPERATORS.match(found.frames[0]) is not None
-    return Symptom(_said(found, message), mute=placeless, laddered=True, refused=refused)
+    place = found.frames[0] if found.frames and found.frames[0].startswith(_SHARED) else ""
+    return Symptom(_said(found, message), place, mute=placeless, laddered=True, refused=refused)
 
 
 def _said(found: Evidence, message: str) -> str:
@@ -186,6 +197,9 @@ def _said(found: Evidence, message: str) -> str:
     check = _CHECK.search(message)
     text = f"not {check['check'].strip()}" if check else _ATTRIBUTE.sub("something has no attribute", message)
     where = found.frames[0].rsplit(":", 1)[-1].rsplit("::", 1)[-1] if found.frames else ""
+    text = _LEAF.sub("a leaf", _MEMBER.sub("not (a member is defined)", text))
+    if key := _KEY.search(text):
+        text, where = f"not ({key[1]} has a key)", ""
     if found.frames and _RULES_OF_OPERATORS.match(found.frames[0]):
         text, where = _OPERATOR_NAME.sub("an operator", text), _INFERENCE.sub("InferType", where)
     if operator := _INFERRED.search(first_line(found.message)):

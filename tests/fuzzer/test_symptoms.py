@@ -33,7 +33,69 @@ def test_what_nothing_defines() -> None:
         symptom(OracleName.WELL_FORMED, "ill-formed", f"{name} is not defined.").core
         for name in ("Var n", "DataflowVar lv", 'GlobalVar I.GlobalVar("f")')
     )
-    assert len({value, local, function}) == 3
+    assert value == local, "whether a block is one of dataflow depends on the module"
+    assert value != function
+
+
+VISITOR, FUSE = (
+    "src/relax/expr_functor.h:relax::ExprFunctor::VisitExprDefault_",
+    "src/relax/transform/fuse_ops.cc:relax",
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "another"),
+    [
+        (
+            ("Check failed: (workspace_var_main_.defined()) is false: ", f"{FUSE}::Provider::VisitExpr_"),
+            ("Check failed: (workspace_var_param_.defined()) is false: ", f"{FUSE}::Provider::VisitExpr_"),
+            ("Check failed: (workspace_var_param_.defined()) is false: ", f"{FUSE}::Provider::VisitBinding_"),
+        ),
+        (
+            ("Check failed: (memo_.count(expr)) is false: no group", f"{FUSE}::Builder::UpdateGroupDependencies"),
+            ("Check failed: (memo_.count(ffi::GetRef<Expr>(vn))) is false: ", f"{FUSE}::Translator::VisitExpr_"),
+            ("Check failed: (group_.count(expr)) is false: no group", f"{FUSE}::Builder::UpdateGroupDependencies"),
+        ),
+        (
+            ("Do not have a default for relax.expr.ExternFunc", VISITOR),
+            ("Do not have a default for ir.StringImm", VISITOR),
+            ("Do not have a default for relax.expr.If", VISITOR),
+        ),
+    ],
+)
+def test_which_of_several_is_missed_first_depends_on_the_module(
+    one: tuple[str, str], other: tuple[str, str], another: tuple[str, str]
+) -> None:
+    """The last is another cause: planted pairs stay apart."""
+    found, same, apart = (symptom(OracleName.CRASH, "InternalError", *each) for each in (one, other, another))
+    assert found == same
+    assert found != apart
+
+
+def test_what_a_claim_says_of_a_tensor_a_program_shows() -> None:
+    claim = "each tensor is allocated as it was: a tensor is allocated in another {}"
+    said, apart = (symptom(OracleName.POSTCONDITION, "not-done", claim.format(each)) for each in ("device", "place"))
+    message = "ValueError: Mismatched compute.device_id on argument #1 when calling:\n `f(x)`, expected to match"
+    assert said.core == symptom(OracleName.NUMERIC, "run-error", message).core == "a value of another device"
+    assert apart.core != said.core
+    dims = "kernels have the dims of their calls: a kernel has other dims than its call"
+    assert symptom(OracleName.POSTCONDITION, "not-done", dims).core == "a value of another shape"
+
+
+def test_a_legalization_that_fails_in_a_build_leaves_its_operator() -> None:
+    frame = "relax/transform/legalize_ops/manipulate.py:reshape_call_te"
+    message = "InternalError: R.abs: CodeGenVM cannot emit this Relax operator directly."
+    built, left = (
+        symptom(OracleName.NUMERIC, "does-not-build", *each) for each in (("AssertionError: ", frame), (message,))
+    )
+    assert built == left
+    assert symptom(OracleName.CRASH, "AssertionError", "", frame).place == "manipulate.py:reshape_call_te"
+
+
+def test_what_a_shared_helper_refuses_is_one_thing_whichever_pass_calls_it() -> None:
+    message, frame = "Check failed: (value) is false: Explicit binding", "src/relax/utils.cc:relax::InferSymbolicVarMap"
+    assert symptom(OracleName.CRASH, "ValueError", message, frame).place == frame
+    assert not symptom(OracleName.CRASH, "ValueError", message, f"{FUSE}::Rewriter::Run").place
 
 
 @pytest.mark.parametrize(
