@@ -384,8 +384,7 @@ def _numeric(culprit: str, told: _Told) -> str:
         values = f"{seen} instead of {expected}"
     if evidence.kind == NOT_AS_DOCUMENTED:
         given = {} if told.alone is None or told.alone.operator != details.operator else told.alone.given
-        needed_flags = details.subject.split(", ")  # of what is given, nothing is wrong without these
-        given = dict(sorted(given.items(), key=lambda item: item[0] not in needed_flags))
+        given = dict(sorted(given.items(), key=lambda item: item[0] not in details.subject))  # it is wrong without them
         if told.blame == Culprit.REDUCTIONS:
             return _fit(f"{details.operator} over a dim of 0 leaves its result uninitialized")
         if told.blame == Culprit.FLOAT8:

@@ -117,9 +117,8 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
     if numbers:
         expected = f"{numbers[1]}, {forms.origins.get(kind, 'as the same program returns before the pass')}"
     else:
-        due = words.expected.rstrip(".")
-        if assessment is not None and assessment.blame == Culprit.MACHINE:
-            due = due.removesuffix(", as before the pass")  # none is shown
+        machine = assessment is not None and assessment.blame == Culprit.MACHINE
+        due = "the program runs" if machine else words.expected.rstrip(".")  # no pass is shown before which it did
         expected = f"{due}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
     blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
