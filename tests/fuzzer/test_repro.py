@@ -316,7 +316,8 @@ def test_the_header_says_what_and_with_what(passes: Path, tmp_path: Path) -> Non
     assert docstring is not None
     told = " ".join(docstring.split())
     for part in (
-        "[Bug][Relax] Raising fails: the width of the thing",
+        "[Bug][Relax] Raising fails at planted_passes.py:",
+        ": the width of the thing expected: ",
         "expected: the pass transforms the module or leaves it unchanged",
         "observed: RuntimeError: Check failed: (width == 3) is false: the width of the thing",
         "oracle: crash",
