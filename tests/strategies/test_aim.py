@@ -34,11 +34,7 @@ def modules(count: int, **aim: Any) -> Iterator[Any]:
 
 
 def share_with(operator: str, **aim: Any) -> float:
-    """Return the share of modules that have an operator.
-
-    Hypothesis itself would not draw the same ones each time: it also tries constants from the modules that happen to be
-    loaded.
-    """
+    """Return the share of modules that have an operator; they are drawn from bytes, and so the same ones each time."""
     found = [operator in operators_of(module) for module in modules(EXAMPLES, **aim)]
     return sum(found) / len(found)
 
