@@ -31,6 +31,9 @@ _ADDING = re.compile(
 """Operators that may round between their operands and their result, in an order that is not documented: the sum of
 exact terms that is exact by one order may be rounded by another, or in the dtype of the terms."""
 
+_REFUSING = re.compile(r"relax\.(argsort|sort|topk)")
+"""Operators whose kernels refuse dtypes that type inference accepts: src/runtime/extra/contrib/sort/sort.cc."""
+
 
 @dataclass(frozen=True, slots=True)
 class Computed:
@@ -48,7 +51,8 @@ def computed(call: relax.Call) -> Computed | None:
     """Compute a call of an operator on constants; ``None`` where the interpreter cannot, or its result is not one."""
     (constants,) = nodes(call, tvm.ir.GenericConst)
     try:
-        if any(each.value.numpy().size > MOST_ELEMENTS for each in constants):
+        large = any(each.value.numpy().size > MOST_ELEMENTS for each in constants)
+        if large or _REFUSING.fullmatch(str(call.op.name)):
             return None
         builder = relax.BlockBuilder()
         with builder.function("main", []):

@@ -59,6 +59,14 @@ def test_a_folded_constant_is_proved_and_another_one_is_not(call: Any, value: An
     assert prove(before, module(relax.const(value, narrow))).result is not Result.PROVED
 
 
+def test_a_kernel_that_refuses_a_dtype_is_not_what_another_one_computes() -> None:
+    values = relax.const([[0.5, 2.0, 1.0]], "float32")
+    wide, narrow = (
+        op.astype(op.topk(values, 1, ret_type="indices", dtype=dtype), "float32") for dtype in ("int64", "int16")
+    )
+    assert prove(module(wide), module(narrow)).result is not Result.PROVED
+
+
 def test_what_is_undefined_or_unknown_is_not_computed() -> None:
     zero = relax.const([0], "int32")
     assert computed(op.floor_divide(relax.const([1], "int32"), zero)) is None
