@@ -9,9 +9,7 @@ from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
-from tvm_ffi.serialization import from_json_graph_str
-
-from fuzzer.core.case import Case
+from fuzzer.core.case import Case, load_module
 from fuzzer.core.text import shorten
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.repro.bundle import import_lines, select
@@ -140,22 +138,21 @@ def render_repro(
         blame: What is at fault, where it is not the judged pass.
         minimized: Whether the case was made as small as it gets.
     """
-    module = from_json_graph_str(case.module_json)
-    subject = Subject(module, case.passes, input_seed=case.input_seed)
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
     died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE
     judged = [expression(step.ref) for step in subject.plan.steps]
     prepare = [*map(expression, subject.preparing)]  # what changes nothing is not shown
     if died_preparing:
         prepare, judged = [], [*map(expression, subject.plan.prepare), *judged]  # all of them in the child process
-    alone = shown_alone(case, verdict, module)
+    alone = shown_alone(case, verdict)
     title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame, minimized)
     words = words_of(verdict, title)
     if verdict.evidence is not None and verdict.evidence.kind in ("mutated", NOT_EQUAL, NOT_LOCAL):
         words = replace(words, observed=title)  # rather than that two modules differ
     if alone is not None:
-        module, prepare, judged, nearest = alone.call.module, [], [LEGALIZE], None
-    check = check_of(case, verdict, module) if alone is None else documented_check(alone)
-    source = module_source(module)
+        prepare, judged, nearest = [], [LEGALIZE], None
+    check = check_of(case, verdict) if alone is None else documented_check(alone)
+    source = module_source(load_module(case) if alone is None else alone.call.module)
     if nearest is not None and not (source.is_script and nearest.of(source.text)):
         nearest = None  # it is told as an edit of the text
     front = _joined(

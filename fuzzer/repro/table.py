@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import tvm
-
 from fuzzer.core.text import cut, plain
 from fuzzer.findings.script_parts import Words
 from fuzzer.repro.checks.check import NOT_EQUAL, Check, FailingCase, error_line, other_run, seen_line
@@ -117,12 +115,12 @@ def forms_of(verdict: Verdict) -> OracleForms:
     return FORMS[verdict.oracle if details.death is None else details.oracle or OracleName.CRASH]
 
 
-def check_of(case: Case, verdict: Verdict, module: tvm.IRModule) -> Check:
+def check_of(case: Case, verdict: Verdict) -> Check:
     """Return the check that shows the failure of ``verdict`` on ``case``.
 
     Where the process died, the same step as in the oracle at work is taken inside a child process.
     """
-    failure, forms, death = FailingCase(case, verdict, module), forms_of(verdict), verdict.shown.details.death
+    failure, forms, death = FailingCase(case, verdict), forms_of(verdict), verdict.shown.details.death
     check = forms.long(failure)
     if death is None:
         return check

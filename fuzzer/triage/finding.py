@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.core.case import Case
+from fuzzer.core.text import cut, enumerated
 from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.script_parts import ScriptParts
@@ -30,7 +31,7 @@ from relaxkit.text_enum import TextEnum
 
 MOST_OTHERS = 3
 """Other failures that a minimization met and that are handed on: more of them are seldom more defects."""
-_SAID = 300
+_SAID = 160
 
 
 class TriageState(TextEnum):
@@ -132,6 +133,7 @@ class _Triage:
         self.traits = UNKNOWN
         self.assessment: Assessment | None = None
         self.notes: list[str] = []
+        self.refused: dict[str, list[str]] = {}  # which cases no script was accepted of, by the reason
 
     def run(self) -> TriageResult:
         began, job = time.monotonic(), self.job
@@ -144,7 +146,9 @@ class _Triage:
             return self._unreliable(began, error.confirmation or Confirmation())
         found = reduced.minimized
         stopped = f"minimization stopped at its limit after {found.queries} queries"
-        self.notes = [*reduced.notes, *([] if found.complete or not found.queries else [stopped]), *self.notes]
+        refused = [f"{enumerated([*dict.fromkeys(names)])} case: {why}" for why, names in self.refused.items()]
+        limits = [] if found.complete or not found.queries else [stopped]
+        self.notes = [*reduced.notes, *limits, *refused, *self.notes]
         if not reduced.after.confirmed:
             return self._unreliable(began, reduced.after)
         told = TriageResult(
@@ -172,8 +176,7 @@ class _Triage:
     def _accept(self, name: str, case: Case, confirmation: Confirmation) -> bool:
         """Write the script of ``case`` and run it: both fresh processes and it must show the finding."""
         if not confirmation.confirmed or confirmation.verdict is None:
-            self.notes.append(f"{name} case: reproduced in {confirmation}")
-            return False
+            return self._refuse(name, f"reproduced in {confirmation}")
         job = self.job
         self.traits = find_traits(self.judge, case, job.verdict)
         last = (case, confirmation.verdict)
@@ -194,20 +197,21 @@ class _Triage:
                 if result.confirmed and not (why and shown != last):
                     break
         except NoScript as error:
-            self.notes.append(f"{name} case: rendering the script failed: {error.reason}")
             path.unlink(missing_ok=True)
-            return False
+            return self._refuse(name, f"rendering the script failed: {error.reason}")
         if result.exit_code == 2 and "C++ compiler" in result.output:
             self.notes.append("the script was not run: plain relax.build needs a C++ compiler")
         elif not result.confirmed:
-            line = result.said[:_SAID]
-            self.notes.append(f"{name} case: the script ended with {result.exit_code} and printed: {line}")
             path.unlink(missing_ok=True)
-            return False
+            return self._refuse(name, f"the script ended with {result.exit_code} and printed: {result.said}")
         if why:
-            self.notes.append(f"there is no short script: {why[:_SAID]}")
+            self.notes.append(f"there is no short script: {cut(why, _SAID)}")
         self.path, self.parts = path, parts
         return True
+
+    def _refuse(self, name: str, why: str) -> bool:
+        self.refused.setdefault(cut(why, _SAID), []).append(name)
+        return False
 
     def _of_a_first_run(self, case: Case, verdict: Verdict) -> tuple[Case, Verdict]:
         """Return the smallest case whose first run fails as a second one of ``case`` does; ``case`` without one."""

@@ -120,7 +120,7 @@ def test_local_functions_of_one_name_are_built_node_by_node() -> None:
     names: dict[str, Any] = {"tvm": tvm, "relax": relax}
     exec(source.builder, names)
     assert comes_back(names["given_module"](), module)
-    *_, short = sources_of(module, "Before")
+    *_, (short, _) = sources_of(module, "Before")
     assert short.startswith("# Built node by node: TVMScript of this module reads back as another one.")
 
 
@@ -217,7 +217,31 @@ def declared() -> Any:
     return tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, lv.ty)})
 
 
-@pytest.mark.parametrize("module", [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared()])
+def resized() -> Any:
+    """An operator with floats among its attributes."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1, 1, 1, 1), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.image.resize2d(x, (1, 1))))
+    return builder.finalize()
+
+
+def vague() -> Any:
+    """An ``If`` of which less is declared than is inferred."""
+    x, ty = relax.Var("x", relax.TensorType((), "bool")), relax.TensorType((), "")
+    branches = [relax.SeqExpr([], x) for _ in range(2)]
+    for branch in branches:
+        relax.expr._update_type(branch, x.ty)
+    choice, lv = relax.If(x, *branches), relax.Var("lv", ty)
+    relax.expr._update_type(choice, ty)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, choice)])], lv)
+    relax.expr._update_type(body, ty)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, ty)})
+
+
+@pytest.mark.parametrize(
+    "module", [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared(), resized(), vague()]
+)
 def test_layouts_meshes_and_declared_types_are_built(module: Any) -> None:
     names: dict[str, Any] = {"tvm": tvm, "relax": relax}
     exec(building(module), names)

@@ -16,9 +16,12 @@ from tvm import relax
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
+from fuzzer.core.case import load_module as load_case
 from fuzzer.findings.assessment import Assessment, Culprit, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.outcome import SearchLimits
+from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.before import source_of, sources_of
 from fuzzer.repro.short.render import short_forms
@@ -180,7 +183,7 @@ def test_text_that_reads_back_otherwise_is_shown_where_it_fails_with_the_same_wo
     assert "class Before:" in texts[0]
     assert "# Built node by node: TVMScript of this module reads back as another one.\n" in texts[1]
     assert shown(case, verdict, tmp_path).text == texts[0]
-    assert [*sources_of(module, "Before")][-1] == source_of(module, "Before")
+    assert [*sources_of(module, "Before")][-1] == (source_of(module, "Before"), True)
     nowhere = replace(verdict, evidence=death("signal 11"))
     assert not any("class Before:" in each.text for each in short_forms(case, nowhere).scripts), "without words: equal"
 
@@ -231,3 +234,136 @@ def test_a_defect_of_the_virtual_machine_is_shown_without_the_pass(tmp_path: Pat
     assert run(script.text, script.ending, tmp_path).confirmed
     assert "RewriteCUDAGraph()" not in script.text
     assert "as before the pass" not in script.text
+
+
+KERNEL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def ones(k: T.int64, var_out: T.handle):
+        out = T.match_buffer(var_out, (k,), "float32")
+        for i in range(k):
+            out[i] = T.float32(1.0)
+    @R.function
+    def main() -> R.Tensor((1,), dtype="float32"):
+        cls = Module
+        return R.call_tir(cls.ones, (1,), R.Tensor((1,), dtype="float32"))
+"""
+
+
+def test_a_kernel_that_no_text_gives_back_is_shown_where_it_fails_with_the_same_words(tmp_path: Path) -> None:
+    """TVMScript makes one product of the sum ``k + k + k``."""
+    module = tvm.script.from_source(KERNEL)
+    kernel = module["ones"]
+    loop, size = kernel.body, kernel.params[0]
+    body = tvm.tirx.For(loop.loop_var, loop.min, size + size + size, loop.kind, loop.body)
+    module["ones"] = kernel.with_body(body)
+    specialize = PassRef("SpecializePrimFuncBasedOnCallSite", "relax.transform.SpecializePrimFuncBasedOnCallSite()")
+    case = Case(str(tvm.ir.save_json(module)), (specialize,), 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
+    assert "for i in range(k + k + k):" in shown(case, verdict, tmp_path).text
+    with pytest.raises(Unsayable, match="a kernel that TVMScript does not give back"):
+        source_of(module, "Before")
+
+
+def failing_numerically(text: str, name: str, expression: str, seed: int) -> tuple[Case, Verdict]:
+    names = {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tirx, "tvm": tvm, "relax": relax}
+    module = tvm.script.from_source(text, names)
+    case = Case(str(tvm.ir.save_json(module)), (PassRef(name, expression),), seed)
+    (verdict,) = [each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL]
+    return case, verdict
+
+
+LOSS = """
+@I.ir_module
+class Module:
+    @R.function
+    def loss(x: R.Tensor((1, 1, 1, 1), dtype="float32")) -> R.Tensor((), dtype="float64"):
+        with R.dataflow():
+            lv = R.nn.conv2d(x, x, out_dtype="float64")
+            lv1 = R.sum(lv)
+            R.output(lv1)
+        return lv1
+"""
+
+
+def test_the_type_of_a_gradient_is_compared_with_that_of_its_parameter(tmp_path: Path) -> None:
+    case, verdict = failing_numerically(LOSS, "Gradient", 'relax.transform.Gradient("loss")', -4)
+    assert "assert gradients[0].numpy().dtype == args[0].dtype" in shown(case, verdict, tmp_path).text
+
+
+VARIANCE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        return R.variance(x)
+"""
+
+
+def test_a_result_that_depends_on_memory_is_shown_by_a_second_call(tmp_path: Path) -> None:
+    case, verdict = failing_numerically(VARIANCE, "LegalizeOps", "relax.transform.LegalizeOps()", -1)
+    texts = [each.text for each in short_forms(case, verdict).scripts]
+    assert not any("the next call may read" in each for each in texts[:2]), "only where one call does not show it"
+    assert "the next call may read" in shown(case, verdict, tmp_path).text
+
+
+LOWERED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def copy(x: T.Buffer((T.int64(1),), "float32"), y: T.Buffer((T.int64(1),), "float32")):
+        for i in range(T.int64(1)):
+            y[i] = x[i]
+    @R.function(private=True)
+    def other(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Module
+        storage = R.memory.alloc_storage(R.shape([4]), 0, R.str("global"), R.dtype("float32"))
+        alloc = R.memory.alloc_tensor(storage, 0, R.shape([1]), R.dtype("float32"), 0)
+        cls.copy(x, alloc)
+        return x
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32"), y: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Module
+        storage = R.memory.alloc_storage(R.shape([4]), 0, R.str("global"), R.dtype("float32"))
+        alloc = R.memory.alloc_tensor(storage, 0, R.shape([1]), R.dtype("float32"), 0)
+        cls.copy(x, alloc)
+        lv = cls.other(y)
+        given = relax.Call(
+            tvm.ir.Op.get("relax.builtin.alloc_tensor"),
+            [R.shape([1]), R.dtype("float32"), T.int64(0), R.str("global")], ty_args=[R.Tensor((1,), "float32")]
+        )
+        cls.copy(alloc, given)
+        return given
+"""
+
+
+def test_a_graph_of_cuda_is_replayed_on_a_cpu_and_what_the_parser_has_no_words_for_is_a_node(tmp_path: Path) -> None:
+    rewrite = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
+    case, verdict = failing_numerically(LOWERED, "RewriteCUDAGraph", rewrite, -1)
+    text = shown(case, verdict, tmp_path).text
+    assert '"vm.builtin.cuda_graph.get_cached_alloc"' in text
+    assert 'relax.Call(\n            tvm.ir.Op.get("relax.builtin.alloc_tensor")' in text
+    assert "Built node by node" not in text
+
+
+DEVICES = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((2,), "float32", "llvm:0:global")) -> R.Tensor((2,), "float32", "llvm:0:global"):
+        return x
+"""
+
+
+def test_what_a_pass_writes_into_its_input_does_not_get_into_the_module_of_a_script() -> None:
+    update = PassRef("UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)')
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(DEVICES))), (update,), 1)
+    verdicts = judge_case(case, (OracleName.MUTATION,))
+    (verdict,) = [each for each in verdicts if each.outcome is Outcome.FAIL]
+    failure = FailingCase(case, verdict)
+    update.build()(failure.module)
+    assert tvm_ffi.structural_equal(failure.module, load_case(case))

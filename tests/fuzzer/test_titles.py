@@ -412,7 +412,7 @@ def test_cases_of_the_corpus_are_told(slug: str, title: str) -> None:
     (known,) = load([slug])
     case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
     verdict = failed(case, known.oracle)
-    alone = shown_alone(case, verdict, load_module(known))
+    alone = shown_alone(case, verdict)
     assert title_of(case, verdict, alone=alone and alone.call).startswith(title)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -118,6 +119,15 @@ def test_a_script_that_shows_nothing_is_not_written(tmp_path: Path, monkeypatch:
     result = triage(case, first_failure(case, OracleName.CRASH), tmp_path, SearchLimits(queries=0))
     assert result.state is TriageState.UNSCRIPTED, result
     assert not list((tmp_path / "repros").glob("*.py"))
+
+
+def test_several_cases_refused_for_one_reason_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
+    run_apart(monkeypatch, lambda _: False)
+    result = triage(case, first_failure(case, OracleName.CRASH), tmp_path)
+    assert result.note.count("the script ended with 0") == 1
+    assert re.search(r"; minimized, .*and original case: the script ended with 0 and printed: BUG: ", result.note)
+    assert len(result.note) < 300
 
 
 def test_scripts_import_nothing_that_lies_beside_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

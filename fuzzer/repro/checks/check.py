@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import tvm
 
+from fuzzer.core.case import load_module
 from fuzzer.core.text import first_line as line_of
 from oracles.core.verdict import Death, Evidence
 from relaxkit.compat.tables import VARYING
@@ -70,12 +71,15 @@ class FailingCase:
     Attributes:
         case: Module and passes.
         verdict: What is to be shown.
-        module: The case's module.
     """
 
     case: Case
     verdict: Verdict
-    module: tvm.IRModule
+
+    @property
+    def module(self) -> tvm.IRModule:
+        """The case's module: each time another copy, since a pass may write into what it is given."""
+        return load_module(self.case)
 
     @property
     def evidence(self) -> Evidence:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fuzzer.core.case import load_module
 from fuzzer.repro.checks.check import Check
 from fuzzer.repro.checks.numeric import NUMERIC_PIECES
 from fuzzer.repro.literals import literal
@@ -22,7 +23,7 @@ DOCUMENTED_PIECES = (*NUMERIC_PIECES, "oracles/semantics/expected.py")
 LEGALIZE = "relax.transform.LegalizeOps()"
 
 
-def shown_alone(case: Case, verdict: Verdict, module: Any) -> WrongCall | None:
+def shown_alone(case: Case, verdict: Verdict) -> WrongCall | None:
     """Return the call that a verdict accuses, alone, when it accuses one.
 
     Raises:
@@ -30,7 +31,7 @@ def shown_alone(case: Case, verdict: Verdict, module: Any) -> WrongCall | None:
     """
     if verdict.evidence is None or verdict.evidence.kind != NOT_AS_DOCUMENTED:
         return None
-    found = undocumented(Subject(module, case.passes, input_seed=case.input_seed))
+    found = undocumented(Subject(load_module(case), case.passes, input_seed=case.input_seed))
     if found is None or found.evidence.message != verdict.evidence.message:
         raise ValueError("no call is seen to give a different result than documented")
     return found

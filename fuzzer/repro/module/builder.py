@@ -120,7 +120,7 @@ class _Writer:
         script = str(function.script(show_meta=True))
         if '"""' in script or not tvm_ffi.structural_equal(tvm.script.from_source(script), function):
             raise Unsayable("a kernel that TVMScript does not give back")
-        self._line(f"{name}text = {script.splitlines()!r}")
+        self._line(f"{name}text = {[line for line in script.splitlines() if line and line[0] != '#']!r}")
         self._line(f'{name}body = tvm.script.from_source("\\n".join({name}text))')
 
     # -- functions --------------------------------------------------------------------------------------------------
@@ -164,13 +164,15 @@ class _Writer:
         if isinstance(value, relax.If):
             condition = self.expr(value.cond)
             branches = f"{self._sequence(value.true_branch)}, {self._sequence(value.false_branch)}"
-            return f"bb.normalize(relax.If({condition}, {branches}))"
-        text = self.expr(value)
+            text = f"relax.If({condition}, {branches})"
+        else:
+            text = self.expr(value)
         if _is_declared(value):
             name = self._assigned(value, "call", text)
             self._line(f"relax.expr._update_type({name}, {self.type(value.ty)})")
             return name
-        return f"bb.normalize({text})" if isinstance(value, tvm.ir.Call | relax.Tuple | relax.TupleGetItem) else text
+        inferred = tvm.ir.Call | relax.Tuple | relax.TupleGetItem | relax.If
+        return f"bb.normalize({text})" if isinstance(value, inferred) else text
 
     def _var(self, var: Any) -> str:
         if var in self.names:
@@ -322,18 +324,16 @@ class _Writer:
             return "{" + ", ".join(f"{_quoted(key)}: {self._plain(item)}" for key, item in value.items()) + "}"
         if isinstance(value, list | tuple | tvm_ffi.Array):
             return f"[{', '.join(map(self._plain, value))}]"
-        if isinstance(value, tvm.tirx.IntImm):
-            return f"tvm.tirx.IntImm({_quoted(value.ty.dtype)}, {int(value)})"
+        if isinstance(value, tvm.tirx.IntImm | tvm.tirx.FloatImm):
+            return self._scalar(value)
         if isinstance(value, tvm.DataType):
             return _quoted(value)
         if isinstance(value, tvm.ir.StringImm):
-            return f"tvm.ir.StringImm({_quoted(value.value)})"
-        if isinstance(value, relax.VDevice):
+            return self.expr(value)
+        if isinstance(value, relax.VDevice | relax.distributed.DeviceMesh):
             return self._device(value)
         if isinstance(value, tvm.tirx.IndexMap):
             return self._index_map(value)
-        if isinstance(value, relax.distributed.DeviceMesh):
-            return self._device(value)
         if isinstance(value, relax.distributed.Placement):
             return f"relax.distributed.Placement.from_text({value})"  # it prints in quotes
         raise Unsayable(f"an attribute that is a {type(value).__name__}")
@@ -353,11 +353,15 @@ class _Writer:
 
 
 def _is_declared(value: Any) -> bool:
-    """Say whether the call of an operator has another type than is inferred."""
-    if not isinstance(value, tvm.ir.Call) or not isinstance(value.op, tvm.ir.Op):
-        return False
+    """Say whether the call of an operator, or an ``If``, has another type than is inferred."""
     try:
-        made = relax.BlockBuilder().normalize(relax.Call(value.op, value.args, value.attrs, value.ty_args))
+        if isinstance(value, relax.If):
+            anew = relax.If(value.cond, value.true_branch, value.false_branch)
+        elif isinstance(value, tvm.ir.Call) and isinstance(value.op, tvm.ir.Op):
+            anew = relax.Call(value.op, value.args, value.attrs, value.ty_args)
+        else:
+            return False
+        made = relax.BlockBuilder().normalize(anew)
     except Exception:  # nothing is inferred of it alone
         return False
     return not tvm_ffi.structural_equal(made.ty, value.ty)

@@ -6,8 +6,10 @@ Never JSON, which nobody reads and one release alone loads.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import tvm
@@ -18,7 +20,7 @@ from tvm.script import tirx as T
 
 from fuzzer.repro.literals import array_source, nested
 from fuzzer.repro.module.builder import Unsayable, building
-from fuzzer.repro.module.format import wrapped
+from fuzzer.repro.module.format import parts, wrapped
 from fuzzer.repro.module.tvmscript import comes_back, unwrapped
 
 _LISTED_ELEMENTS = 16
@@ -27,16 +29,18 @@ _COMMENT = re.compile(r"^ *# .*\n", re.MULTILINE)
 _DISTRIBUTED = re.compile(r"\bR\.(device_mesh|DTensor)\(")
 """Names that TVM's printer looks for in another module than the one that people import."""
 _CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
+_TYPED = re.compile(r"(?<== )R\.([\w.]+)\((.*), ty_args=\((.*?),?\)\)$", re.MULTILINE)
 
 
 def source_of(module: Any, name: str) -> str:
     """Return the lines that make an equal module and bind it to ``name``; raises ``Unsayable`` where none do."""
-    *_, exact = sources_of(module, name)
-    return exact
+    return next(text for text, equal in sources_of(module, name) if equal)
 
 
-def sources_of(module: Any, name: str) -> Iterator[str]:
-    """Yield lines that bind a module to ``name``: last an equal one, and before it TVMScript that reads back otherwise.
+def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
+    """Yield lines that bind a module to ``name``, and whether it is an equal one.
+
+    The last one is; before it comes TVMScript that reads back otherwise.
 
     Raises:
         Unsayable: No lines make an equal one.
@@ -60,21 +64,30 @@ def sources_of(module: Any, name: str) -> Iterator[str]:
 
     try:
         printed = _DISTRIBUTED.sub(r"R.dist.\1(", unwrapped(module, constant))
-        plain = _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", printed))
+        plain = _TYPED.sub(_written_out, _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", printed)))
     except Unsayable:
         raise
     except Exception:  # what TVM cannot print is built
-        yield _built(module, name, "TVMScript cannot represent this module")
+        yield _built(module, name, "TVMScript cannot represent this module"), True
         return
     equal = None
     for text in dict.fromkeys((_without_annotations(plain), plain)):
         equal = _reads_back(text, objects, module)
         if equal or (equal is False and text == plain):
-            yield wrapped("\n".join([*lines, text])) + "\n"
+            yield wrapped("\n".join([*lines, text])) + "\n", equal
         if equal:
             return
     why = "cannot represent this module" if equal is None else "of this module reads back as another one"
-    yield _built(module, name, f"TVMScript {why}")
+    yield _built(module, name, f"TVMScript {why}"), True
+
+
+def _written_out(call: re.Match[str]) -> str:
+    """Write the call of an operator as a node where TVM's parser takes no types for it, which its printer writes."""
+    operator, arguments, types = call.groups()
+    if "ty_args" in inspect.signature(attrgetter(operator)(R)).parameters:
+        return call[0]
+    listed = ", ".join(f"T.int64({each})" if each.isdecimal() else each for each in parts(arguments))
+    return f'relax.Call(tvm.ir.Op.get("relax.{operator}"), [{listed}], ty_args=[{types}])'
 
 
 def _built(module: Any, name: str, why: str) -> str:

@@ -39,6 +39,7 @@ from relaxkit.ir.functions import private_relax_functions, public_functions, rea
 from relaxkit.ir.walk import expressions_in, name_of, operator_of
 from relaxkit.passes.contract import NumericPromise, Stage
 from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import Substitute
 from relaxkit.runtime import ExecMode
 from relaxkit.runtime.values import ShapeValue
 
@@ -53,6 +54,20 @@ def build(module):
     ]  # without fusion and memory planning
     with tvm.target.Target("llvm"):
         return relax.build(tvm.transform.Sequential(passes)(module), "llvm", relax_pipeline=None{mode})
+"""
+_GRAPHS = """\
+# A TVM without CUDA lacks what the pass leaves: here memory is kept, and a replay has the arguments of the capture.
+invoke, kept = tvm.get_global_func("vm.builtin.invoke_closure"), {}
+
+@tvm.register_global_func("vm.builtin.cuda_graph.get_cached_alloc", override=True)
+def get_cached_alloc(vm, function, index):
+    if index not in kept:
+        kept[index] = invoke(vm, function)
+    return kept[index]
+
+@tvm.register_global_func("vm.builtin.cuda_graph.run_or_capture", override=True)
+def run_or_capture(vm, function, arguments, index, *dims):
+    return invoke(vm, function, *kept.setdefault(("graph", index, *map(tuple, dims)), list(arguments)))
 """
 _RUN = """\
 def run(module, args):
@@ -139,8 +154,9 @@ def _builds(scene: Scene) -> list[tuple[str, str, str]]:
     details = scene.failure.evidence.details
     mode = ', exec_mode="compiled"' if details.mode == ExecMode.COMPILED.value else ""
     plain, bare = f'relax.build(module, "llvm"{mode})', f'relax.build(module, "llvm", relax_pipeline=None{mode})'
-    minimal, build = _MINIMAL.format(mode=mode), "build(module)"
-    ways = [("", plain, plain), ("", plain, bare), (minimal, build, build), (minimal, build, bare)]
+    graphs = _GRAPHS if any(ref.substitute is Substitute.CUDA_GRAPH for ref in scene.judged) else ""
+    minimal, build = "\n".join(filter(None, (graphs, _MINIMAL.format(mode=mode)))), "build(module)"
+    ways = [(graphs, plain, plain), (graphs, plain, bare), (minimal, build, build), (minimal, build, bare)]
     if not scene.judged:
         return [ways[0], ways[2]]
     contract = contract_for(scene.judged[-1])
@@ -221,7 +237,7 @@ def _comparisons(leaf: Any, original: Original, candidate: Candidate, entry: Ent
 
 def _documented(scene: Scene) -> Iterator[Showing]:
     """Show the call alone that is lowered to something else than is documented, and what it should give."""
-    found = shown_alone(scene.failure.case, scene.failure.verdict, scene.failure.module)
+    found = shown_alone(scene.failure.case, scene.failure.verdict)
     if found is None:
         raise Unsayable("no call is seen to give a different result than documented")
     path = scene.failure.evidence.details.numbers[0]
@@ -243,8 +259,10 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     if is_floating(leaf.dtype):
         granted = found.expectation.tolerances.get(tuple(json.loads(path)), np.zeros(1))
         assertions = [f"np.testing.assert_allclose({observed}, expected, {each})" for each in _within(granted, leaf)]
-    for assertion in assertions:
-        yield failing(lines, assertion, seen, definitions=helper, module=found.call.module)
+    again = (*lines, f"{observed}  # what it leaves in memory, the next call may read")
+    for acts in (lines, again):
+        for assertion in assertions:
+            yield failing(acts, assertion, seen, definitions=helper, module=found.call.module)
 
 
 def _filled(call: SingleCall) -> list[str]:
@@ -289,8 +307,9 @@ def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: st
     for number, parameter in enumerate(gradient.parameters):
         if not is_floating(entry.arguments[parameter].dtype):
             continue
-        shapes = f"assert gradients[{number}].shape == args[{parameter}].shape"
-        yield failing(lines, shapes, scene.seen, definitions=definitions)
+        for attribute in _ATTRIBUTES.values():
+            alike = f"assert gradients[{number}].numpy().{attribute} == args[{parameter}].{attribute}"
+            yield failing(lines, alike, scene.seen, definitions=definitions)
         loop = [
             f"numeric = np.zeros_like(args[{parameter}])",
             "for place in np.ndindex(numeric.shape):  # central differences",

@@ -11,8 +11,6 @@ from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from tvm_ffi.serialization import from_json_graph_str
-
 from fuzzer.core.text import first_line
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Ending, ShortForms, ShortScript
@@ -46,8 +44,7 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
 
     Which of them shows it is for a fresh process to say.
     """
-    module = from_json_graph_str(case.module_json)
-    failure = FailingCase(case, verdict, module)
+    failure = FailingCase(case, verdict)
     forms = forms_of(verdict)
     if assessment is not None and assessment.blame == Culprit.MACHINE:
         forms = replace(forms, short=of_the_machine)
@@ -75,8 +72,9 @@ def _written(scene: Scene, forms: OracleForms, head: list[str]) -> Iterator[Shor
         module = scene.fresh() if showing.module is None else showing.module
         acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
         prepared = scene.prepared()
-        *alike, exact = sources_of(module, BEFORE)
-        for before in (*alike, exact) if acts.ending.words else (exact,):  # the words tell a failure from another one
+        for before, equal in sources_of(module, BEFORE):
+            if not equal and not acts.ending.words:  # the words tell a failure from another one
+                continue
             parts = (wrapped(acts.definitions), before, acts.second)
             front = "\n\n".join(part.rstrip() for part in parts if part.strip())
             user = scene.imports
