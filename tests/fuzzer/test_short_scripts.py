@@ -354,16 +354,17 @@ DEVICES = """
 class Module:
     I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
     @R.function
-    def main(x: R.Tensor((2,), "float32", "llvm:0:global")) -> R.Tensor((2,), "float32", "llvm:0:global"):
-        return x
+    def main(x: R.Tensor((1,), "float32", "llvm:0:global")) -> R.Tensor((1,), "float32", "llvm:0:global"):
+        lv = R.match_cast(x, R.Tensor((1,), "float32", "llvm:0:global"))
+        return R.add(lv, x)
 """
 
 
-def test_what_a_pass_writes_into_its_input_does_not_get_into_the_module_of_a_script() -> None:
-    update = PassRef("UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)')
-    case = Case(str(tvm.ir.save_json(tvm.script.from_source(DEVICES))), (update,), 1)
-    verdicts = judge_case(case, (OracleName.MUTATION,))
-    (verdict,) = [each for each in verdicts if each.outcome is Outcome.FAIL]
+def test_what_a_pass_writes_into_its_input_is_not_shown_as_the_module_before_it(tmp_path: Path) -> None:
+    update = 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)'
+    case, verdict = failing_numerically(DEVICES, "UpdateVDevice", update, 1)
     failure = FailingCase(case, verdict)
-    update.build()(failure.module)
+    case.passes[0].build()(failure.module)
     assert tvm_ffi.structural_equal(failure.module, load_case(case))
+    text = shown(case, verdict, tmp_path).text
+    assert text.index("(Before)  # builds") < text.index("UpdateVDevice(")

@@ -170,10 +170,11 @@ def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> 
         yield Showing((*scene.applied(), built), Ending(), definitions)
         return
     lines = shown(scene)
+    # Before the passes are applied: some write into what they are given.
     fine = [f"{before.replace('module', BEFORE, 1)}  # builds"] if scene.judged else []
     for acts, last in (
-        ([*lines, *fine], built),
-        ([*lines, *fine], f"relax.VirtualMachine({built}, tvm.cpu())"),
+        ([*fine, *lines], built),
+        ([*fine, *lines], f"relax.VirtualMachine({built}, tvm.cpu())"),
         (lines, built),
     ):
         yield failing(acts, last, evidence.message, "", fragments(evidence.message), definitions=definitions)
