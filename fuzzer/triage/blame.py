@@ -51,7 +51,7 @@ from relaxkit.passes.contract import Circumstance, OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.passes.plan import preparing
 from relaxkit.runtime.compile.kernels import Checks, compile_object
-from relaxkit.runtime.compile.lowering import erase_markers, from_pure, keep_closure_types, until_pure
+from relaxkit.runtime.compile.lowering import erase_markers, halves, keep_closure_types
 from relaxkit.runtime.run import session
 from relaxkit.runtime.values import from_tvm, to_tvm
 
@@ -179,9 +179,7 @@ def behind(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | N
 
 def _lowering() -> list[_Step]:
     """List the steps of the reference pipeline (``relaxkit.runtime.compile.lowering``)."""
-    dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
-    first = until_pure(dispatch, relax.transform.LegalizeOps())
-    named = [[(str(each.info.name), each) for each in half] for half in (first, from_pure())]
+    named = [[(str(each.info.name), each) for each in half] for half in halves()]
     return [("", erase_markers), *named[0], ("", keep_closure_types), *named[1]]
 
 

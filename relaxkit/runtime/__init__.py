@@ -10,7 +10,6 @@ from relaxkit.runtime.run import (
     cxx_available,
     judge_of_record,
     plain_build,
-    plain_build_and_run,
     session,
 )
 from relaxkit.runtime.values import ExecMode, Opaque, ShapeValue, Value, from_tvm, to_tvm
@@ -18,5 +17,5 @@ from relaxkit.runtime.values import ExecMode, Opaque, ShapeValue, Value, from_tv
 __all__ = [
     "DiskCache", "ExecMode", "KernelCache", "Opaque", "Program", "Session", "ShapeValue", "Value", "cxx_available",
     "default_directory", "from_tvm", "judge_of_record", "lower", "movable_constants", "plain_build",
-    "plain_build_and_run", "private_constants", "session", "to_tvm",
+    "private_constants", "session", "to_tvm",
 ]  # fmt: skip

@@ -195,10 +195,3 @@ def plain_build(module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: boo
             module if lowered else lower(module), target=target(), relax_pipeline=None, exec_mode=mode.value
         )
         return Program(machine(executable.jit()))
-
-
-def plain_build_and_run(
-    module: Any, function: str, arguments: Sequence[Any], mode: ExecMode = ExecMode.BYTECODE
-) -> Value:
-    """Build by :func:`plain_build` and call one function."""
-    return plain_build(module, mode).call(function, arguments)

@@ -21,7 +21,7 @@ from relaxkit.runtime import (
     Session,
     cxx_available,
     judge_of_record,
-    plain_build_and_run,
+    plain_build,
     private_constants,
     session,
 )
@@ -47,7 +47,7 @@ def test_cached_kernels_and_both_modes_give_the_bits_of_plain_relax_build(name: 
     assert compare(tuple(bytecode), tuple(compiled)) is None
     if cxx_available():
         for function, output in zip(sorted(public_functions(module)), bytecode, strict=True):
-            plain = plain_build_and_run(module, function, materialize(module, function, 5))
+            plain = plain_build(module).call(function, materialize(module, function, 5))
             assert compare(plain, output) is None
 
 

@@ -63,19 +63,10 @@ def target() -> Any:
 
 
 @functools.cache
-def reference_pipeline() -> Any:
-    """Return the minimal pipeline as one ``tvm.transform.Sequential``; :func:`lower` does more for closures."""
-    return tvm.transform.Sequential([*_until_pure(), *from_pure()])
-
-
-@functools.cache
-def _halves() -> tuple[Any, Any]:
-    return tvm.transform.Sequential(_until_pure()), tvm.transform.Sequential(from_pure())
-
-
-def _until_pure() -> list[Any]:
+def halves() -> tuple[list[Any], list[Any]]:
+    """Return the passes of both halves of the reference pipeline."""
     dispatch = [relax.backend.DispatchSampling(), relax.backend.DispatchSortScan()]
-    return until_pure(dispatch, relax.transform.LegalizeOps())
+    return until_pure(dispatch, relax.transform.LegalizeOps()), from_pure()
 
 
 def until_pure(dispatch: list[Any], legalize_ops: Any) -> list[Any]:
@@ -107,7 +98,7 @@ def from_pure(computes: bool = True) -> list[Any]:
 def lower(module: tvm.IRModule) -> Any:
     """Lower a module by the reference pipeline; raises whatever TVM raises."""
     module = erase_markers(module)
-    first, second = _halves()
+    first, second = map(tvm.transform.Sequential, halves())
     with target():
         return second(keep_closure_types(first(module)))
 
