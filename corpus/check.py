@@ -81,11 +81,6 @@ def tvm_version() -> str:
     return importlib.metadata.version("apache-tvm")
 
 
-def check_case(case: KnownCase, version: str | None = None, time_limit: float = TIME_LIMIT) -> list[CheckResult]:
-    """Run one case, and its replica, in an isolated process; see :func:`check_cases`."""
-    return check_cases([case], version, time_limit)
-
-
 def check_cases(
     cases: Iterable[KnownCase], version: str | None = None, time_limit: float = TIME_LIMIT
 ) -> list[CheckResult]:

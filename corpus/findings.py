@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import tomlkit
 
 from corpus.case import CaseError, KnownCase, load, load_module
-from corpus.check import CheckResult, check_case, tvm_version
+from corpus.check import CheckResult, check_cases, tvm_version
 from corpus.earlier import audit_rows, said_before
 from corpus.judgements import without_case
 from fuzzer.store.known import KnownAs
@@ -238,7 +238,7 @@ def _write(new: KnownCase, module: tvm.IRModule) -> list[CheckResult]:
 
 def _check(directory: Path) -> list[CheckResult]:
     (case,) = load([directory.name], directory.parent)
-    return check_case(case)
+    return check_cases([case])
 
 
 def _write_module(directory: Path, module: tvm.IRModule) -> None:

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
-from fuzzer.findings.file import Decisions, KnownFindings, load_known
+from fuzzer.findings.file import KnownFindings, load_known
 from fuzzer.store.records import FindingRecord, FindingState
 
 GROUP = "relaxfuzz.known"
@@ -130,15 +130,12 @@ def state_of(finding: FindingRecord, known: KnownAs | None) -> FindingState:
     return FindingState.KNOWN if listed else finding.state
 
 
-def recognize(
-    findings: Sequence[FindingRecord], known: KnownFindings | None = None, decisions: Decisions | None = None
-) -> dict[str, KnownAs]:
+def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = None) -> dict[str, KnownAs]:
     """Find what is known of findings, by id.
 
     Args:
         findings: The findings.
         known: What is listed; by default in ``findings.toml``, where there is one.
-        decisions: Which families they are in, where people know better than the rule.
 
     Raises:
         fuzzer.core.toml.TomlError: ``findings.toml`` is wrong.
@@ -148,8 +145,7 @@ def recognize(
         found |= collection(findings)
     listed = known or load_known(None)
     for each in findings if listed.entries else ():
-        family = (decisions or Decisions()).place(each.id, each.family, each.former).id
-        if (row := listed.find(each.id, each.signature, family, each.former)) is not None:
+        if (row := listed.find(each.id, each.signature, each.family.id, each.former)) is not None:
             case = found.get(each.id)
             cause, title = (None, "") if case is None else (case.cause, case.title if case.certain else "")
             own = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file, cause, title)

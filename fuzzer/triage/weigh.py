@@ -1,8 +1,4 @@
-"""The weight of a minimized finding: what rare things it needs, and whom it blames.
-
-A construct that minimization has not got rid of may still be there by chance.  Where it has an ordinary counterpart the
-case is judged once more with that: what fails all the same does not need it.
-"""
+"""The weight of a minimized finding: what rare things it needs, and whom it blames."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def calls(
     definitions, before, after = way
     loads = [f"relax.VirtualMachine({build}, {devices(scene.fresh())})" for build in (before, after)]
     loads = [load.replace("module", name, 1) for load, name in zip(loads, (BEFORE, scene.subject), strict=True)]
-    lines = [*scene.applied(), _operands("args", entry)]
+    lines = [*scene.applied(), f"args = [{', '.join(map(argument_source, entry.arguments))}]"]
     evidence, kind = scene.failure.evidence, scene.kind
     reading = read(leaf_of(entry.output, path), path)
     called = f'vm["{entry.symbol}"]'
@@ -141,10 +141,6 @@ def _inputs(entry: Entry) -> int:
     if entry.num_input is None:
         raise Unsayable("a function whose parameters cannot be distinguished")
     return entry.num_input
-
-
-def _operands(name: str, entry: Entry) -> str:
-    return f"{name} = [{', '.join(map(argument_source, entry.arguments))}]"
 
 
 def devices(module: Any) -> str:

@@ -103,7 +103,8 @@ def numeric(scene: Scene) -> Iterator[Showing]:
     adapters = [each for each in candidate.adapters if not isinstance(each, Gradient)]
     for way in builds:
         if adapters or kind in REPEATED or kind in EFFECTS:
-            others, path = _others(original, candidate, entry) if kind in REPEATED else (), _path(scene)
+            exact, path = candidate.promise is NumericPromise.BIT_EXACT, _path(scene)
+            others = original.varied(entry, exact) if kind in REPEATED else ()
             for assertion in _comparisons(leaf_of(entry.output, path), original, candidate, entry):
                 yield calls(scene, entry, others, adapters, way, path, assertion)
         else:
@@ -131,10 +132,6 @@ def of_the_machine(scene: Scene) -> Iterator[Showing]:
 def _path(scene: Scene) -> str:
     numbers = scene.failure.evidence.details.numbers
     return numbers[0] if numbers else "[]"
-
-
-def _others(original: Original, candidate: Candidate, entry: Entry) -> tuple[Entry, ...]:
-    return tuple(original.varied(entry, candidate.promise is NumericPromise.BIT_EXACT))
 
 
 @functools.lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import tvm
 
@@ -28,6 +29,14 @@ def raises(evidence: Evidence, lines: list[str], message: str | None = None) -> 
     acts = [*lines[:-1], *commented(lines[-1], f"{evidence.kind}: {said}")]
     first = next((number for number in reversed(range(len(lines))) if not lines[number].startswith(" ")), 0)
     return Showing(tuple(acts), Ending(evidence.kind, tuple(fragments(said)), first))
+
+
+def ill_formed(lines: list[str], name: str, module: Any) -> Showing:
+    """Show that TVM's checker objects to a module in a variable; raises ``ValueError`` where it does not."""
+    if (found := complaint(module)) is None:
+        raise ValueError("the module is well formed")
+    said = f"{UNEQUAL}: {found.message}"
+    return failing(lines, f"relax.analysis.well_formed({name})", said, UNEQUAL, fragments(found.message))
 
 
 def crash(scene: Scene) -> Iterator[Showing]:
@@ -99,8 +108,6 @@ def idempotence(scene: Scene) -> Iterator[Showing]:
         return
     lines = [*scene.applied("Once", BEFORE), *scene.applied("Twice", "Once")]
     if scene.kind == "ill-formed":
-        again = complaint(scene.run(scene.after).module)
-        said = evidence.message if again is None else again.message
-        yield failing(lines, "relax.analysis.well_formed(Twice)", f"{UNEQUAL}: {said}", UNEQUAL, fragments(said))
+        yield ill_formed(lines, "Twice", scene.run(scene.after).module)
         return
     yield raises(evidence, lines, evidence.details.error or evidence.message)

@@ -10,9 +10,8 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.findings.script_parts import Ending
-from fuzzer.repro.checks.check import fragments
 from fuzzer.repro.short.before import source_of
-from fuzzer.repro.short.runs import UNEQUAL, same
+from fuzzer.repro.short.runs import UNEQUAL, ill_formed, same
 from fuzzer.repro.short.scene import AFTER, ASSERTION, BEFORE, Scene, Showing, failing
 from oracles.core.verdict import Notation
 from oracles.structural.roundtrip import NOTATIONS
@@ -42,23 +41,13 @@ def well_formed(scene: Scene) -> Iterator[Showing]:
         return
     lines = shown(scene)
     if scene.kind == "ill-formed":
-        error, said = _complaint(scene.after)
-        line = f"relax.analysis.well_formed({scene.subject})"
-        yield failing(lines, line, f"{error}: {said}", error, fragments(said))
+        yield ill_formed(lines, scene.subject, scene.after)
         return
     for line in _OF_TYPES[scene.kind](scene):
         if line.startswith(("relax.", "tvm.")):
             yield failing(lines, line, scene.failure.evidence.message, UNEQUAL)
         else:
             yield failing(lines, line, scene.failure.evidence.observed)
-
-
-def _complaint(module: Any) -> tuple[str, str]:
-    try:
-        relax.analysis.well_formed(module)
-    except Exception as error:
-        return type(error).__name__, str(error)
-    raise ValueError("the module is well formed")
 
 
 def _contradicted(scene: Scene) -> Iterator[str]:
