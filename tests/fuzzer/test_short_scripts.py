@@ -368,3 +368,31 @@ def test_what_a_pass_writes_into_its_input_is_not_shown_as_the_module_before_it(
     assert tvm_ffi.structural_equal(failure.module, load_case(case))
     text = shown(case, verdict, tmp_path).text
     assert text.index("(Before)  # builds") < text.index("UpdateVDevice(")
+
+
+MISTYPES = """
+import tvm
+from tvm import relax
+
+
+@tvm.transform.module_pass(opt_level=0)
+class Mistypes:
+    def transform_module(self, module, context):
+        function = module["main"]
+        (x,) = function.params
+        y = relax.Var("y", relax.TensorType((2,), "float32"))
+        body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(y, x)])], y)
+        relax.expr._update_type(body, y.ty)
+        return tvm.IRModule({"main": relax.Function([x], body, y.ty, attrs=function.attrs)})
+"""
+
+
+def test_an_objection_of_the_checker_is_told_by_the_type_of_its_error(tmp_path: Path) -> None:
+    """It raises a ``TypeError`` where a value does not fit its variable."""
+    passes = tmp_path / "mistypes.py"
+    passes.write_text(MISTYPES)
+    case = Case(
+        str(tvm.ir.save_json(tvm.script.from_source(LIFTED))), (PassRef("Mistypes", f"user:{passes}:Mistypes"),), 1
+    )
+    (verdict,) = [each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL]
+    assert shown(case, verdict, tmp_path).ending.error == "TypeError"

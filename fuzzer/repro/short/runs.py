@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import tvm
+from tvm import relax
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import NOT_EQUAL, REPEATS, fragments
 from fuzzer.repro.checks.runs import promised_runs
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented, failing
-from oracles.core.module_facts import complaint
 from oracles.core.verdict import Evidence
 
 UNEQUAL = "ValueError"
@@ -33,10 +33,12 @@ def raises(evidence: Evidence, lines: list[str], message: str | None = None) -> 
 
 def ill_formed(lines: list[str], name: str, module: Any) -> Showing:
     """Show that TVM's checker objects to a module in a variable; raises ``ValueError`` where it does not."""
-    if (found := complaint(module)) is None:
-        raise ValueError("the module is well formed")
-    said = f"{UNEQUAL}: {found.message}"
-    return failing(lines, f"relax.analysis.well_formed({name})", said, UNEQUAL, fragments(found.message))
+    try:
+        relax.analysis.well_formed(module)
+    except Exception as error:
+        kind, said = type(error).__name__, str(error)
+        return failing(lines, f"relax.analysis.well_formed({name})", f"{kind}: {said}", kind, fragments(said))
+    raise ValueError("the module is well formed")
 
 
 def crash(scene: Scene) -> Iterator[Showing]:
