@@ -39,8 +39,8 @@ _WORDS = {
     Severity.S1: ("a silent wrong result, or a memory error", ""),
     Severity.S2: ("a silent wrong result, or a memory error", ", on rare values or constructs"),
     Severity.S3: ("a broken promise", ""),
-    Severity.S4: ("a broken promise", " that needs a rare construct"),
-    Severity.S5: ("cosmetic, or of round trips and environments", ""),
+    Severity.S4: ("a broken promise", " (needs a rare construct)"),
+    Severity.S5: ("minor: a failed round trip, or dependence on the environment", ""),
 }
 _LOUD = {
     "crash": "a crash", "well-formed": "an ill-formed module", "mutation": "a modified input",
@@ -60,7 +60,7 @@ class Rarity(TextEnum):
     CLOSURES = "closures"
     RECURSION = "recursion"
     FORCED_PURITY = "forced purity"
-    PUBLIC_CALLS = "public functions that call each other if the pass changes how they are called"
+    PUBLIC_CALLS = "a public function that is called by another; the pass changes its signature"
     NAMES = "a function with a name that the pass itself gives"
     ORDER = "an order of passes that no shipped pipeline has"
 

@@ -44,7 +44,7 @@ def surroundings(module: Any) -> str:
     for kind, depth, name in ((relax.If, "branches", "an If"), (relax.Function, "local", "a local function")):
         if any(isinstance(place.value, kind) for place in found):
             works = any(getattr(each, depth) and isinstance(each.binding.value, relax.Call) for each in found)
-            return f"inside {name}" if works else f"when a function has {name}"
+            return f"inside {name}" if works else f"in a function with {name}"
     flowing = {name for name, each in functions.items() if any(place.dataflow for place in each)}
     other = "main" in functions and flowing and "main" not in flowing
     return "when a function other than main has a dataflow block" if other else ""

@@ -69,7 +69,7 @@ _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
-_SECOND = re.compile(r"(?<=\w) (?:inside an? |when a function ).*")
+_SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function ).*")
 """Where it happens, behind what it hangs on."""
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"

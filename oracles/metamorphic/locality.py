@@ -214,7 +214,7 @@ RELATION = Relation(
         ),
         Disagreement.RAISED: EvidenceTemplate(
             "{error}",
-            "a module, as without the change",
+            "a module, as when the unrelated functions are absent",
             "an error on {run.how}",
             (
                 _refused_varied,

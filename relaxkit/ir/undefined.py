@@ -31,12 +31,13 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         for each in expressions(function.body):
             if isinstance(each, tvm.ir.GlobalVar) and not any(each.same_as(var) for var in there):
                 user = operator_of(uses.get(each))
-                use = "a call" if user in ("", "relax.call_tir") else user
-                was = "has replaced" if each.name_hint in new else "has dropped"
-                if each.name_hint in {*old, *new}:
-                    yield f"leaves {use} of {each.name_hint} in {name}, but {was} that function"
+                use = "the call to" if user in ("", "relax.call_tir") else f"{user} of"
+                if each.name_hint in new:
+                    yield f"replaces {each.name_hint} but does not update {use} it in {name}"
+                elif each.name_hint in old:
+                    yield f"drops {each.name_hint} but leaves {use} it in {name}"
                 else:
-                    yield f"adds {use} of {each.name_hint} to {name}, but not that function"
+                    yield f"adds {use} {each.name_hint} in {name}, but not that function"
         defined = set(relax.analysis.defined_symbolic_vars(function))
         inside = [each for each in relax.analysis.free_symbolic_vars(function.body) if each not in defined]
         kept = [each for each in relax.analysis.tir_vars_in_type(function.ret_ty) if each not in {*defined, *inside}]

@@ -384,7 +384,7 @@ def test_the_notes_end_with_the_id_and_say_the_severity_in_words() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
     assert "* Severity: a crash (S3 of S1 to S5" in report
     for grade, oracle, said in (
-        ("S4", "mutation", "a modified input that needs a rare construct"),
+        ("S4", "mutation", "a modified input (needs a rare construct)"),
         ("S1", "crash", "a silent wrong result, or a memory error"),
         ("S3", "numeric", "a module that does not build or run"), ("S3", "locality", "a broken promise"),
     ):  # fmt: skip

@@ -88,7 +88,7 @@ def test_what_is_special_of_a_module(given: tvm.IRModule, said: str) -> None:
     [
         (module("return x"), ""),
         (module(IN_IF.format(first="R.exp(x)"), CONDITION), "inside an If"),
-        (module(IN_IF.format(first="x"), CONDITION), "when a function has an If"),
+        (module(IN_IF.format(first="x"), CONDITION), "in a function with an If"),
         (module("return x", rest=FLOWING), "when a function other than main has a dataflow block"),
         (module("with R.dataflow():\n    lv = R.exp(x)\n    R.output(lv)\nreturn lv", rest=FLOWING), ""),
     ],

@@ -74,7 +74,7 @@ def with_parameter(case: Case, ty: Any) -> Case:
         ("legalize-sum-empty-symbolic", (DOCUMENTED, S2), "needs dims of 0"),
         ("legalize-astype-float8-zero", (DOCUMENTED, S2), "needs float8"),
         ("merge-composite-if", (HARD, S3), ""),
-        ("lazy-get-input-caller", (HARD, S4), "needs public functions that call each other"),
+        ("lazy-get-input-caller", (HARD, S4), "needs a public function that is called by another"),
         ("lazy-set-output-force-pure", (HARD, S4), "needs forced purity"),
         ("run-codegen-recursion", (HARD, S4), "needs recursion"),
         ("merge-composite-closure", (HARD, S4), "needs local functions"),

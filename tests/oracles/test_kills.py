@@ -68,17 +68,17 @@ def test_constants_have_no_register() -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (("a = NEW", "K(x, a)", "return x"), "a variable is not killed behind its last use"),
-        (("a = NEW", "K(x, a)", "K(x, x)", "KILL(a)", "return x"), "a variable is not killed behind its last use"),
+        (("a = NEW", "K(x, a)", "return x"), "a variable is not killed after its last use"),
+        (("a = NEW", "K(x, a)", "K(x, x)", "KILL(a)", "return x"), "a variable is not killed after its last use"),
         (("a = NEW", "K(x, a)", "b = NEW", "K(x, b)", "KILL(b)", "return a"), ""),
         (("a = NEW", "if c:", "    K(x, a)", "    r = x", "else:", "    r = x", "return r"), ""),
         (
             ("if c:", "    r = x", "else:", "    r = x", "a = NEW", "K(r, a)", "return r"),
-            "a variable is not killed behind its last use",
+            "a variable is not killed after its last use",
         ),
         (
             ("if c:", "    a = NEW", "    K(x, a)", "    r = x", "else:", "    r = x", "return r"),
-            "a variable is not killed behind its last use",
+            "a variable is not killed after its last use",
         ),
     ],
 )

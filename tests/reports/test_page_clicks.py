@@ -202,7 +202,7 @@ def test_every_view_fits_its_window(browser: Any, site: str, width: int) -> None
 
 def test_the_one_file_does_the_same_under_its_policy(browser: Any, site: str) -> None:
     with Visit(browser, site.replace("page/index.html", "one.html")) as page:
-        assert "1 finding in 1 family to review, all for the first time" in page.locator("h1").inner_text()
+        assert "2 findings in 2 families, 1 to review, all for the first time" in page.locator("h1").inner_text()
         page.evaluate("location.hash = '#/growth'")
         page.wait_for_selector(".uplot canvas")
         page.get_by_text("Where the time went", exact=True).wait_for()

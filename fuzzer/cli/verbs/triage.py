@@ -132,7 +132,7 @@ def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
 
 VERB = Verb(
     name="triage",
-    help="correct by hand how findings are grouped into families, or mark findings as known",
+    help="manually correct how findings are grouped into families, or mark findings as known",
     example="relaxfuzz triage known 1f0c2ab934 --reference https://github.com/apache/tvm/issues/1 --reason TEXT",
     add_arguments=_add_arguments,
     run=_run,

@@ -1,4 +1,4 @@
-"""Claims of KillAfterLastUse: everything is dropped behind its last use, and not before.
+"""Claims of KillAfterLastUse: everything is dropped after its last use, and not before.
 
 To kill a variable empties its register of the virtual machine, like Python's ``del``: what else refers to the object
 stays. ``src/relax/backend/vm/codegen_vm.cc``: "one register for each relax::Binding", so an alias lives on.
@@ -74,9 +74,9 @@ def killed_without_register(ran: Any) -> str:
     return ""
 
 
-@nothing_left("everything is killed behind its last use", _KILLS, shown='assert "kill_" in After.script()')
+@nothing_left("everything is killed after its last use", _KILLS, shown='assert "kill_" in After.script()')
 def not_killed(ran: Any) -> str:
-    """Find a variable that only bindings of its sequence use, and that is not killed behind the last of them.
+    """Find a variable that only bindings of its sequence use, and that is not killed after the last of them.
 
     What a branch or a local function inside uses, or what the sequence results in, is not asked for.
     """
@@ -84,7 +84,7 @@ def not_killed(ran: Any) -> str:
         for sequence in sequences(function):
             if (var := _survivor(sequence)) is not None:
                 said = f"leaves {var.name} of {name} alive after its last use"
-                return f"a variable is not killed behind its last use\n{said}"
+                return f"a variable is not killed after its last use\n{said}"
     return ""
 
 

@@ -136,18 +136,18 @@ def test_a_function_that_is_gone_is_told_with_its_caller() -> None:
     given = module("lv = cls.helper(x)\nreturn lv".replace("cls", "Module"), rest=HELPER)
     assert [*undefined(given, given)] == []
     said = next(undefined(given, broken(given["main"])))
-    assert said == "leaves a call of helper in main, but has dropped that function"
+    assert said == "drops helper but leaves the call to it in main"
     after = broken(given["main"])
     after[tvm.ir.GlobalVar("helper")] = given["helper"]
-    assert next(undefined(given, after)) == "leaves a call of helper in main, but has replaced that function"
+    assert next(undefined(given, after)) == "replaces helper but does not update the call to it in main"
     (said,) = undefined(broken(after["main"]), broken(after["main"]))
-    assert said == "adds a call of helper to main, but not that function"
+    assert said == "adds the call to helper in main, but not that function"
 
 
 def test_a_closure_of_a_function_that_is_gone_is_no_call() -> None:
     given = module("lv = R.make_closure(Module.helper, (x,))\nreturn x", rest=HELPER)
     said = next(undefined(given, broken(given["main"])))
-    assert said == "leaves relax.make_closure of helper in main, but has dropped that function"
+    assert said == "drops helper but leaves relax.make_closure of it in main"
 
 
 def test_a_dim_that_only_a_result_type_has_is_undefined() -> None:

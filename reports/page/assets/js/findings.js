@@ -8,7 +8,7 @@ RF.SORTS = {
   small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
 };
 RF.KNOWN = {
-  no: ["new, known nowhere", (finding) => !RF.isKnown(finding)],
+  no: ["new", (finding) => !RF.isKnown(finding)],
   yes: ["known", (finding) => RF.isKnown(finding)],
   unreported: ["not reported upstream", (finding) => !RF.isReported(finding)],
 };

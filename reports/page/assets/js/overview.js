@@ -14,12 +14,13 @@ RF.views.overview = function () {
 RF.verdict = function (open, parts) {
   const campaign = RF.data.campaign;
   const gate = RF.data.verdict;
-  const families = new Set(open.map((finding) => finding.family[0])).size;
+  const [findings] = parts;
   const news = open.filter(RF.isNew).length;
   const strangers = open.filter((finding) => !RF.isKnown(finding)).length;
-  const part = strangers === open.length ? "" : `${strangers || "None"} new of `;
-  const count = [open.length ? `${part}${RF.counted(open.length, "finding")} in ${RF.counted(families, "family", "families")} to review`
-    : "No findings to review", RF.data.history && open.length > 0 && 
+  const groups = RF.counted(new Set(findings.map((finding) => finding.family[0])).size, "family", "families");
+  const review = open.length === findings.length ? "" : `, ${open.length}`;
+  const count = [open.length ? `${RF.counted(findings.length, "finding")} in ${groups}${review} to review` : "No findings to review",
+    strangers < open.length && `, ${strangers || "none"} of them new`, RF.data.history && open.length > 0 &&
     (!news ? ", none of them for the first time" : news === open.length ? ", all for the first time" : `, ${news} of them for the first time`),
     RF.besides(parts, 1).map((told) => `; ${told}`)];
   const told = RF.h("p", { class: "dim" },
