@@ -21,6 +21,8 @@ _NODE = re.compile(
     r'\bir\.Op\((?:(?!\bir\.Op\()[^\n])*?name="([\w.]+)"(?:(?:(?!\bir\.Op\().)*?support_level=\d+\)|[^\n]*)', re.DOTALL
 )
 """What a node of an operator prints as; it ends where the next begins, lest a long text be read again for each."""
+_HEADER = re.compile(r"(?:# from tvm[\w.]* import [^\n]*\s+)+")
+"""What TVMScript begins with, also where a message quotes a module."""
 MOST_LINE = 2_000
 """Characters of a line of somebody else's."""
 
@@ -34,6 +36,11 @@ def visible(text: str) -> str:
 def plain(text: str) -> str:
     """The text with the names of operators in the place of what TVM's nodes print as, also where that is cut off."""
     return _NODE.sub(r"\1", text)
+
+
+def without_headers(text: str) -> str:
+    """The text without the imports that TVM writes above a module or a function that it quotes."""
+    return _HEADER.sub("", text)
 
 
 def visible_all(value: Any) -> Any:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_CODE = re.compile(
+    r"`(return [^`]+)`|\b(?:R|relax(?:\.op)?|cls)((?:\.[a-z_]\w*)+)|\b(call_\w*packed|call_tir\w*|match_cast)\b"
+)
+"""What sentences quote of a module: how it returns, an operator or a function that is called."""
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -130,6 +135,11 @@ class ScriptParts:
     def lines(self) -> int:
         """The number of lines of the module."""
         return len(self.module.splitlines())
+
+    def fits(self, sentences: str) -> bool:
+        """Say whether all calls and lines of code that sentences name stand in the module, or in what passes made."""
+        named = {"".join(found) for found in _CODE.findall(sentences)}
+        return all(re.search(rf"{re.escape(each)}(?!\w)", self.module + self.change) for each in named)
 
 
 @dataclass(frozen=True, slots=True)

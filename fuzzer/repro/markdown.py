@@ -10,10 +10,12 @@ from __future__ import annotations
 import html
 import platform
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
+from fuzzer.store.known import Cause
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -68,6 +70,9 @@ def bug_report(
         directory: The campaign's, for the command that minimizes the finding.
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
+    if finding.known_title:
+        words = replace(words, title=finding.known_title)
+        script = script.replace(parts.words.title, words.title, 1)
     shown = verdict.shown
     above = len(script) <= LONGEST_SCRIPT or (parts.ending is None and len(parts.module) < _LONGEST_TEXT)
     module = "the module above" if above else "the module in the attached script"
@@ -88,7 +93,7 @@ def bug_report(
         f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
-        _cause(known, info, finding.id) if known is not None and known.cause is not None else "",
+        "" if known is None else _cause(known, info, finding.id, parts),
         f"### Notes\n\n{_notes(finding, info, parts, module, directory)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
@@ -204,20 +209,23 @@ def _bisection(bisected: Bisected | None) -> str:
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
-def _cause(known: KnownAs, info: CampaignInfo, finding: str) -> str:
-    """Tell what somebody has read in TVM's source, with links to it in the release that was tested."""
-    cause = known.cause
-    assert cause is not None
+def _cause(known: KnownAs, info: CampaignInfo, finding: str, parts: ScriptParts) -> str:
+    """Tell what somebody has read in TVM's source, with links to it in the release that was tested; or its case."""
+    case = known.also or known
+    cause = known.cause or (None if case.listed else Cause(case.name, case.sentence))
+    if cause is None:
+        return ""
     perhaps = "" if cause.read in ("", finding) else "As found for a similar program: "
-    perhaps = perhaps if known.certain else "Perhaps, as found for a program that fails in the same way: "
+    perhaps = perhaps if parts.fits(cause.reason) else "In another module with the same signature: "
+    perhaps = perhaps if case.certain else "Perhaps, as found for a program that fails in the same way: "
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
-    parts = (
+    lines = (
         f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
         f"Where: {place}" if place else "",
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
         f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
     )
-    return unbroken("\n\n".join(filter(None, parts))) + "\n"
+    return unbroken("\n\n".join(filter(None, lines))) + "\n"
 
 
 def unbroken(text: str) -> str:

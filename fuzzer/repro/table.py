@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from fuzzer.core.text import cut, plain
+from fuzzer.core.text import cut, plain, without_headers
 from fuzzer.findings.script_parts import Words
 from fuzzer.repro.checks.check import NOT_EQUAL, Check, FailingCase, error_line, other_run, seen_line
 from fuzzer.repro.checks.environment import build_environment
@@ -105,7 +105,7 @@ EXTERNAL_PIECES = tuple(
 )
 """Files with what ``with_codegen``, in the expression of a ``RunCodegen``, needs."""
 _MEGABYTES = 3072  # the memory limit of a campaign's worker
-_LINE = 300
+_LINE = 500
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 
 
@@ -199,4 +199,4 @@ def signal_of(verdict: Verdict) -> str:
 
 def one_line(text: str) -> str:
     """Put a text on one line, without addresses, of at most so many characters."""
-    return cut(_ADDRESS.sub("0x...", " ".join(plain(text).split())), _LINE)
+    return cut(_ADDRESS.sub("0x...", " ".join(without_headers(plain(text)).split())), _LINE)

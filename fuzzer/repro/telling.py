@@ -63,8 +63,10 @@ def telling(module: Any) -> str:
     if not functions or sum(map(len, map(places, functions))) >= _MANY:
         return "" if functions else _form(module) or "on a PrimFunc"
     operators = sorted(operators_of(module) - _UNTOLD)
-    if any(_loose(place) for function in functions for place in places(function)):
-        return "when a variable has a less specific type than its value"
+    if loose := next(filter(None, (_loose(place) for function in functions for place in places(function))), ""):
+        return f"when {loose}"
+    if not operators and Feature.RECURSION in features_of(module):
+        return f"on {_CALLED[Feature.RECURSION]}"
     found = [place.value for function in functions for place in places(function)]
     if not operators and any(isinstance(value, relax.Function) for value in found):
         return "on a local function"
@@ -140,8 +142,8 @@ def _kernels(module: Any) -> list[Any]:
     return [each for each in module.functions.values() if isinstance(each, tvm.tirx.PrimFunc)]
 
 
-def _loose(place: Any) -> bool:
-    """Say whether a binding declares less of its value than is inferred, which TVM's parser writes into the value."""
+def _loose(place: Any) -> str:
+    """Say what a binding does not declare of its value that is inferred, which TVM's parser writes into the value."""
     declared, value = place.var.ty, place.value
     inferred = getattr(value, "ty", None)
     if operator_of(value):
@@ -149,14 +151,26 @@ def _loose(place: Any) -> bool:
             alone = relax.Call(value.op, value.args, value.attrs, value.ty_args)
             inferred = relax.BlockBuilder().normalize(alone).ty
     if isinstance(place.binding, relax.MatchCast) or inferred is None or tvm_ffi.structural_equal(declared, inferred):
-        return False
-    return bool(relax.analysis.type_base_check(declared, inferred) == relax.analysis.BaseCheckResult.PASS)
+        return ""
+    if relax.analysis.type_base_check(declared, inferred) != relax.analysis.BaseCheckResult.PASS:
+        return ""
+    lacking = {*_lacking([*flat(declared)])} - {*_lacking([*flat(inferred)])}
+    return (
+        f"a variable has no {lacking.pop()}"
+        if len(lacking) == 1
+        else "a variable has a less specific type than its value"
+    )
+
+
+def _lacking(leaves: list[Any]) -> list[str]:
+    """Return the parts of their types that tensors lack."""
+    tensors = [leaf for leaf in leaves if isinstance(leaf, relax.TensorType)]
+    lacking = ["shape"] * any(leaf.shape is None for leaf in tensors)
+    return lacking + ["dtype"] * any(leaf.dtype is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
 
 
 def _unknown(module: Any) -> str:
     """Say which part of the type of an operand is unknown, of calls of operators."""
     operands = [each for call in expressions_in(module) if operator_of(call) for each in call.args]
-    tensors = [leaf for each in operands for leaf in flat(each.ty) if isinstance(leaf, relax.TensorType)]
-    unknown = ["shape"] * any(leaf.shape is None for leaf in tensors)
-    unknown += ["dtype"] * any(leaf.dtype is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
+    unknown = _lacking([leaf for each in operands for leaf in flat(each.ty)])
     return f" of unknown {' and '.join(unknown)}" if unknown else ""

@@ -169,11 +169,14 @@ class _Told:
         told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
-        if self.names_operator and told.startswith("on relax.") and ", relax." in told:
-            told = re.sub(r".*?(relax\.[.\w]+).*", r"on \1", self.blame)
+        several = ", relax." in told or _RESULT in told or not told  # of which one is blamed
+        if self.names_operator and several and (own := re.search(r"relax\.(?!dpl\.)[.\w]+", self.blame)):
+            told = f"on {own[0]}{special(module, own[0])}"
         elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
             told = f"{marks} of {told.removeprefix(_OF_A_TENSOR)}"
-        repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
+        repeats = (
+            self.around.endswith(told[3:]) or told == "on a recursive function" or self.around[:4] == told[:4] == "when"
+        )
         return told if told and repeats else f"{told} {self.around}".strip()
 
     @cached_property

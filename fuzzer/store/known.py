@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import KnownFindings, load_known
 from fuzzer.store.records import FindingRecord, FindingState
+from relaxkit.passes.contract import OracleName
 
 GROUP = "relaxfuzz.known"
 """Entry-point group of collections of known cases.
@@ -21,6 +23,8 @@ passes of these findings.
 
 _IN_CORPUS = "in relaxfuzz's corpus"
 _UNREPORTED = f"{_IN_CORPUS} but not reported upstream"
+_BARE = re.compile(r"(?:A module does not round-trip through \w+|\w+ fails): ")
+"""What begins a title that names nothing in the module."""
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
 
 
@@ -155,11 +159,23 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
 
 def named(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[FindingRecord]:
     """Give findings the titles under which they are known; new ones the known defects of their passes, to look at."""
-    told = {name: each.title or each.sentence for name, each in known.items() if each.certain}
+    told = {each.id: _title(each, known[each.id]) for each in findings if each.id in known and known[each.id].certain}
     new, others = [each for each in findings if each.id not in known], dict[str, str]()
     for collection in _collections():
         others |= {name: each.sentence for name, each in collection(new, others=True).items()}
     return [replace(each, known_title=told.get(each.id, ""), others=others.get(each.id, "")) for each in findings]
+
+
+def _title(finding: FindingRecord, known: KnownAs) -> str:
+    """Return the title under which a finding is known; empty where its script has one that tells as much."""
+    parts, said = finding.parts, known.title
+    if parts is None:
+        return said or known.sentence
+    head, on, trigger = said.partition(" on ")
+    if finding.oracle != OracleName.CRASH or head != finding.culprit or not parts.fits(said):
+        return said if _BARE.match(parts.words.title) and not _BARE.match(said) and parts.fits(said) else ""
+    found = re.match(rf"({re.escape(head)} (?:fails|crashes the process))\b[^:]*(.*)", parts.words.title)
+    return f"{found[1]}{on}{trigger}{found[2]}" if found else ""
 
 
 def _collections() -> list[Callable[..., dict[str, KnownAs]]]:

@@ -172,7 +172,7 @@ class FindingRecord:
         bisected: In which releases of TVM it is, once that was asked.
         parts: What the script at ``repro`` is made of.
         assessed: How much it weighs, once triage has looked.
-        known_title: The title under which it is known, where it has no script.
+        known_title: The title under which it is known, where that of its script, if it has one, tells less.
         others: The known defects of its pass, in a line, where it is not known itself.
     """
 
@@ -214,9 +214,9 @@ class FindingRecord:
 
     @property
     def title(self) -> str:
-        """What is wrong, in one line: the sentence of its script, what is known of it, or else TVM's message."""
+        """What is wrong, in one line: what is known of it, the sentence of its script, or else TVM's message."""
         if self.parts is not None or self.known_title:
-            return self.known_title if self.parts is None else self.parts.words.title
+            return self.known_title or (self.parts.words.title if self.parts else "")
         if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
             return f"another result: expected {self.evidence.expected}, observed {self.evidence.observed}"
         return first_line(self.message, self.kind)

@@ -1,4 +1,4 @@
-from fuzzer.core.text import cut, first_line, plain, printable, shorten
+from fuzzer.core.text import cut, first_line, plain, printable, shorten, without_headers
 
 
 def test_escape_sequences_do_not_reach_the_terminal() -> None:
@@ -32,3 +32,11 @@ def test_a_text_is_cut_at_the_end_of_a_sentence_and_not_within_brackets() -> Non
     assert cut("It fails, indeed. The other sentence is too long.", 30) == "It fails, indeed"
     assert cut("main returns 1 instead of 2 (it gives relax.permute_dims x)", 45) == "main returns 1 instead of 2..."
     assert cut("short (and whole)", 17) == "short (and whole)"
+
+
+def test_a_quoted_function_stands_without_the_imports_above_it() -> None:
+    imports = "# from tvm.script import tirx as T\n# from tvm.tirx.layout import Axis\n\n"
+    assert (
+        without_headers(f"Function {imports}@R.function\ndef f(): is wrong")
+        == "Function @R.function\ndef f(): is wrong"
+    )

@@ -22,7 +22,7 @@ from fuzzer.repro.markdown import bug_report, escaped, fenced
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
-from fuzzer.store.known import Cause, KnownAs
+from fuzzer.store.known import Cause, KnownAs, named
 from fuzzer.store.records import CampaignInfo, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Details, Evidence, Outcome, Verdict
@@ -351,6 +351,58 @@ def test_a_title_is_what_one_types_into_the_field_for_it() -> None:
         ("\\`x` @team` ``", r"\\`x` @ team\` \`\`"), ("\x1b[2J ##[error]", "?[2J ## [error]"),
     ):  # fmt: skip
         assert titled(text) == f"# [Bug][Relax] {safe}"
+
+
+@pytest.mark.parametrize(
+    ("reason", "hedged"),
+    [
+        ("R.nn.pixel_shuffle of main loses x.", False),
+        ("relax.op.nn.pixel_shuffle is documented otherwise.", False),
+        ("So R.full(R.shape([m])) is left before it.", True),
+        ("The call_packed keeps the old device.", True),
+        ("It drops `return (a, x)`.", True),
+        ("main still calls cls.f1(x).", True),
+    ],
+)
+def test_a_cause_that_names_what_the_module_has_not_speaks_of_another(reason: str, hedged: bool) -> None:
+    known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, reason=reason))
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
+    assert ("### Cause\n\nIn another module with the same signature: " in report) is hedged
+
+
+def test_the_sentence_of_a_case_is_a_cause() -> None:
+    report = bug_report(
+        finding(), VERDICT, INFO, script().text, script().parts, known=KnownAs("some-case", "It fails.")
+    )
+    assert "### Cause\n\nIt fails.\n" in report
+    listed = KnownAs("row", "Mine.", listed=True, also=KnownAs("some-case", "It fails.", certain=False))
+    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=listed)
+    assert "Perhaps, as found for a program that fails in the same way: It fails.\n" in report
+    assert "Mine." not in report
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "title"),
+    [
+        ("LegalizeOps fails on a symbolic dim: boom", "LegalizeOps on a scalar", "LegalizeOps fails on a scalar: boom"),
+        ("LegalizeOps fails on a symbolic dim: boom", "LegalizeOps on R.full", ""),
+        ("LegalizeOps fails on a symbolic dim: boom", "FuseOps on a scalar", ""),
+        ("LegalizeOps drops x", "LegalizeOps on a scalar", ""),
+        ("LegalizeOps fails: boom", "Lowering of a scalar fails", "Lowering of a scalar fails"),
+        ("LegalizeOps fails: boom", "LegalizeOps fails: bang", ""),
+    ],
+)
+def test_a_title_names_the_trigger_that_is_known(own: str, known: str, title: str) -> None:
+    made = script()
+    parts = replace(made.parts, words=replace(made.parts.words, title=own))
+    found = replace(finding(), parts=parts)
+    (told,) = named([found], {found.id: KnownAs("some-case", "It fails.", title=known)})
+    assert told.title == (title or own)
+    text = made.text.replace(made.parts.words.title, own)
+    report = bug_report(told, VERDICT, INFO, text, parts)
+    assert report.count(title or own) == 2, "once above it and once in the script"
+    (unsure,) = named([found], {found.id: KnownAs("some-case", "It fails.", title=known, certain=False)})
+    assert unsure.title == own
 
 
 def titled(text: str) -> str:

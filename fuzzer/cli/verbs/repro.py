@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,11 +124,12 @@ def _report(
     finding: FindingRecord, info: CampaignInfo, script: str, parts: ScriptParts | None, options: argparse.Namespace
 ) -> str:
     from fuzzer.repro.markdown import bug_report
-    from fuzzer.store.known import recognize
+    from fuzzer.store.known import named, recognize
 
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
-    told = recognize([finding]).get(finding.id)
+    known = recognize([finding])
+    (finding,), told = named([replace(finding, parts=parts)], known), known.get(finding.id)
     if told is not None and told.reported:
         inform(f"{'' if told.certain else 'perhaps '}already reported: {told.reported}")
     return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)

@@ -13,7 +13,7 @@ import tvm
 from tvm_ffi import structural_equal
 from tvm_ffi.serialization import from_json_graph_str
 
-from fuzzer.core.text import first_line
+from fuzzer.core.text import first_line, without_headers
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH
@@ -221,7 +221,7 @@ def failing(
 
 def commented(line: str, comment: str) -> list[str]:
     """Write a line with a comment behind it, or before it where both together are too long."""
-    text = f"# {first_line(comment).rstrip(' :')}"
+    text = f"# {first_line(without_headers(comment)).rstrip(' :')}"
     if len(line) + 2 + len(text) <= WIDTH:
         return [f"{line}  {text}"]
     indent = line[: len(line) - len(line.lstrip())]
