@@ -174,10 +174,8 @@ class _Told:
             told = f"on {own[0]}{special(module, own[0])}"
         elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
             told = f"{marks} of {told.removeprefix(_OF_A_TENSOR)}"
-        repeats = (
-            self.around.endswith(told[3:]) or told == "on a recursive function" or self.around[:4] == told[:4] == "when"
-        )
-        return told if told and repeats else f"{told} {self.around}".strip()
+        repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
+        return told if told and (repeats or told == "on a recursive function") else f"{told} {self.around}".strip()
 
     @cached_property
     def named(self) -> str:

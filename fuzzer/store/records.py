@@ -215,8 +215,8 @@ class FindingRecord:
     @property
     def title(self) -> str:
         """What is wrong, in one line: what is known of it, the sentence of its script, or else TVM's message."""
-        if self.parts is not None or self.known_title:
-            return self.known_title or (self.parts.words.title if self.parts else "")
+        if title := self.known_title or (self.parts.words.title if self.parts else ""):
+            return title
         if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
             return f"another result: expected {self.evidence.expected}, observed {self.evidence.observed}"
         return first_line(self.message, self.kind)
