@@ -105,8 +105,9 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
         raise _shown(
             NothingShown(item.nodeid),
             f"the pass changed {changed} of the {judged} modules that were judged, but the minimum is {least}: "
-            "the pass was hardly tested.\nGenerate modules that it acts on: ir_modules(demand=..., operators=..., "
-            "plant=...) (docs/drawing-modules.md); or require fewer: relaxfuzz_min_changed in pytest's configuration, "
+            "the pass was hardly tested.\n"
+            'Generate modules that it acts on: ir_modules(operators="FILE.py:PASS"), or with demand= and plant= '
+            "(docs/drawing-modules.md); or require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",
         )
 

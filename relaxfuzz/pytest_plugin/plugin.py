@@ -101,6 +101,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
 
 
 _MOST_OPERATORS = 5
+_MANY, _FEW = 20, 0.1  # of so many judged modules, a pass that changes less than this share was hardly tested
 
 
 def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
@@ -125,7 +126,14 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
     if rows:
         yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)
-    if (reasons := Counter(value["uncompared"]).most_common(1)) and not total["compared"]:
+    if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
+        yield (
+            f"warning: the pass changed only {total['changed']} of {total['checks']} modules. "
+            'ir_modules(operators="FILE.py:PASS") generates the operators that its source names more often '
+            "(docs/drawing-modules.md of relaxfuzz)."
+        )
+    reasons = Counter(value["uncompared"]).most_common(1)
+    if reasons and not total["compared"] and not total["fail"]:
         (reason, count) = reasons[0]
         yield (
             f"warning: no results were compared on the modules that the pass changed, so it may compute anything; "

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from relaxfuzz import OracleName
+from relaxfuzz.pytest_plugin.plugin import _evidence
 
 PASSES = """
 import tvm
@@ -214,6 +215,18 @@ def test_how_many_results_were_compared_is_said(said: str) -> None:
     ways = re.findall(r"(\d+) (proved|interpreted|executed)", found[4])
     assert sum(int(number) for number, _ in ways) == compared, line
     assert changed == of >= compared > changed / 2 > 0, line
+
+
+@pytest.mark.parametrize(
+    ("judged", "changed", "failed", "warned"),
+    [(100, 6, 0, True), (100, 10, 0, False), (10, 1, 0, False), (100, 6, 1, False)],
+)
+def test_a_pass_that_changed_few_modules_is_said_to_be_hardly_tested(
+    judged: int, changed: int, failed: int, warned: bool
+) -> None:
+    counts = {"examples": judged, "checks": judged, "changed": changed, "compared": changed, "fail": failed}
+    said = "\n".join(_evidence({"counts": counts, "notes": {}, "uncompared": {}, "removed": {}, "added": {}}))
+    assert (f"warning: the pass changed only {changed} of {judged} modules" in said) is warned, said
 
 
 def test_where_no_result_was_compared_a_warning_is_printed(said: str) -> None:
