@@ -36,6 +36,7 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
+from fuzzer.store.records import FINISHED, KILLED, RUNNING
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Outcome
 
@@ -158,6 +159,18 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     return [_campaign(RulingStatus.NOTE, line) for line in lines]
 
 
+def _unended(measured: MeasuredCampaign) -> str:
+    """Say how far a campaign came that has judged less than was asked for, and how to go on."""
+    info = measured.info
+    if measured.merged:
+        return "a campaign in it did not run to its end; resume it with its `relaxfuzz run` command, and merge again"
+    come = f"{info.elapsed_seconds:.0f} s ({counted(info.examples, 'case')}) of {info.budget_text}"
+    if info.state == RUNNING:
+        return f"it is still running: {come} so far; judge it again when it has ended"
+    how = "ended without being closed (killed?)" if info.state == KILLED else "was interrupted"
+    return f"it {how} after {come}; to resume it, run the same `relaxfuzz run` command again"
+
+
 def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
     rulings = []
     filed: Counter[tuple[str, str]] = Counter()
@@ -169,8 +182,8 @@ def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
         status = RulingStatus.SHORT if total.invalid > total.checks else RulingStatus.NOTE
         why = ", ".join(reason for reason, _ in measured.reasons(GateSubject(), Outcome.INVALID)[:1])
         rulings.append(_campaign(status, f"{total.invalid} verdicts are invalid and do not count, mostly: {why}"))
-    if measured.info.state == "running":
-        rulings.append(_campaign(RulingStatus.NOTE, "it is still running: the numbers may change"))
+    if measured.info.state != FINISHED:
+        rulings.append(_campaign(RulingStatus.SHORT, _unended(measured)))
     if not total.checks:
         rulings.append(_campaign(RulingStatus.SHORT, "it has no checks at all"))
     return rulings

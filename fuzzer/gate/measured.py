@@ -12,6 +12,7 @@ import msgspec
 
 from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
+from fuzzer.store.merge import MERGED
 from fuzzer.store.records import CampaignInfo, FindingRecord, Tally
 from fuzzer.store.writer import Store
 from oracles.core.verdict import NOT_ASKED, UNDECIDED, Outcome
@@ -123,6 +124,7 @@ class MeasuredCampaign:
             reason; a baseline keeps none.
         records: The findings in full; a baseline keeps none.
         directory: Of the campaign.
+        merged: Whether it was merged from several.
     """
 
     info: CampaignInfo
@@ -132,6 +134,7 @@ class MeasuredCampaign:
     silences: Mapping[str, Mapping[tuple[str, str, str], int]] = field(default_factory=dict)
     records: Sequence[FindingRecord] = ()
     directory: Path = field(default=Path(), compare=False)
+    merged: bool = False
 
     def count(self, subject: GateSubject) -> Cell:
         """Everything that was said of the subject; of a pass, without a look at the cells of others."""
@@ -160,8 +163,9 @@ def measure(store: Store, decisions: Decisions | None = None) -> MeasuredCampaig
     coverage = store.coverage()
     triggers = {name: (judged, coverage.changed[name]) for name, judged in coverage.judged.items()}
     return replace(
-        measured(store.info(), store.tallies(), store.findings(), triggers, decisions), directory=store.directory
-    )
+        measured(store.info(), store.tallies(), store.findings(), triggers, decisions),
+        directory=store.directory, merged=MERGED in store.meta(),
+    )  # fmt: skip
 
 
 def measured(

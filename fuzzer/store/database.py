@@ -95,6 +95,21 @@ def take_lock(directory: Path) -> int:
     return descriptor
 
 
+def is_locked(directory: Path) -> bool:
+    """Say whether a process is writing the campaign in a directory."""
+    try:
+        descriptor = os.open(directory / LOCK_NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False  # the directory is a copy, or another user's
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def store_error(error: Exception, directory: Path) -> StoreError:
     """Describe an error of SQLite or the system in one line for the user."""
     text = shorten(printable(str(error)), 300)

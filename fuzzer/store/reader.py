@@ -20,9 +20,9 @@ from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store import timeline
-from fuzzer.store.database import COVERAGE, StoreError, store_error
+from fuzzer.store.database import COVERAGE, StoreError, is_locked, store_error
 from fuzzer.store.door import COLUMNS
-from fuzzer.store.records import CampaignInfo, Cost, Earlier, FindingRecord, FindingState, Tally
+from fuzzer.store.records import KILLED, RUNNING, CampaignInfo, Cost, Earlier, FindingRecord, FindingState, Tally
 from oracles.core.verdict import Evidence
 
 _Record = TypeVar("_Record")
@@ -54,7 +54,7 @@ class StoreReader:
             ffi_version=meta["ffi_version"],
             passes=tuple(json.loads(meta["passes"])),
             oracles=tuple(json.loads(meta["oracles"])),
-            state=meta["state"],
+            state=KILLED if meta["state"] == RUNNING and not is_locked(self.directory) else meta["state"],
             budget_text=meta["budget"],
         )
 

@@ -111,7 +111,7 @@ class CampaignInfo:
         ffi_version: Installed ``apache-tvm-ffi``.
         passes: Names of the passes under test.
         oracles: Names of the oracles that judge.
-        state: ``running``, ``finished``, ``interrupted``.
+        state: :data:`RUNNING`, :data:`FINISHED`, ``interrupted``, or :data:`KILLED`, which no campaign records itself.
         budget_text: The budget as the user gave it, ``10m`` or ``2000 cases``.
     """
 
@@ -127,6 +127,9 @@ class CampaignInfo:
     oracles: tuple[str, ...]
     state: str
     budget_text: str
+
+
+RUNNING, FINISHED, KILLED = "running", "finished", "killed"
 
 
 @dataclass(frozen=True, slots=True)

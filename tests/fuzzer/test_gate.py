@@ -288,10 +288,20 @@ def test_explain_shows_the_numbers_of_everything() -> None:
     assert all(len(line) <= 80 for line in lines if line.startswith("        "))
 
 
-def test_a_running_campaign_is_pointed_out() -> None:
-    note = "note  campaign: it is still running: the numbers may change"
-    assert note in render(judged(policy(1.0, 1), tallies(1, 0), [], state="running"))
-    assert note not in render(judged(policy(1.0, 1), tallies(1, 0), []))
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("running", "it is still running: 60 s (100 cases) of 1m so far; judge it again when it has ended"),
+        ("interrupted", "it was interrupted after 60 s (100 cases) of 1m; to resume it, run the same"),
+        ("killed", "it ended without being closed (killed?) after 60 s (100 cases) of 1m; to resume it, run the same"),
+    ],
+)
+def test_a_campaign_that_did_not_run_to_its_end_is_not_enough_evidence(state: str, said: str) -> None:
+    result = judged(policy(1.0, 1), tallies(1, 0), [], state=state)
+    assert result.exit is GateExit.NO_EVIDENCE
+    assert any(line.startswith(f"SHORT campaign: {said}") for line in render(result))
+    assert judged(policy(1.0, 1), tallies(1, 0), []).exit is GateExit.PASSED
+    assert judged(policy(1.0, 1), tallies(1, 1), [finding(2)], state=state).exit is GateExit.FAILED
 
 
 def test_json_holds_the_same() -> None:

@@ -518,3 +518,24 @@ def test_a_command_that_is_named_runs_nothing_of_a_directorys_name(gate: Gate) -
         *f"relaxfuzz triage known {finding_id('boom')} --reference URL --reason TEXT".split(), "--campaign",
     ]  # fmt: skip
     assert str(now) in shlex.split(gate.lines[1].partition("`")[2].rstrip("`"))
+
+
+def test_a_campaign_that_no_process_writes_any_more_is_not_running(gate: Gate) -> None:
+    now = campaign(gate.directory / "now", CLEAN)
+    with Store.open(now, read_only=False) as store:
+        store.set_meta(state="running")
+        assert gate(now, "[oracles.crash]\n") == 3
+        assert any(line.startswith("SHORT campaign: it is still running: 600 s (2000 cases)") for line in gate.lines)
+    assert gate(now, "[oracles.crash]\n") == 3
+    assert any(line.startswith("SHORT campaign: it ended without being closed (killed?)") for line in gate.lines)
+
+
+@pytest.mark.parametrize(("state", "code"), [("finished", 0), ("interrupted", 3), ("running", 3)])
+def test_a_merged_campaign_is_as_complete_as_its_parts(gate: Gate, state: str, code: int) -> None:
+    parts = [campaign(gate.directory / f"part{seed}", CLEAN, seed=f"{seed}") for seed in (1, 2)]
+    with Store.open(parts[1], read_only=False) as store:
+        store.set_meta(state=state)
+    assert main(["merge", *map(str, parts), "--out", str(gate.directory / "both")]) == 0
+    assert gate(gate.directory / "both", "[oracles.crash]\n") == code
+    said = "SHORT campaign: a campaign in it did not run to its end; resume it with its `relaxfuzz run` command"
+    assert any(line.startswith(said) for line in gate.lines) == bool(code)

@@ -28,7 +28,7 @@ def campaign(tmp_path: Path) -> Path:
     result.hits = {ID: SignatureHits.of(signature(VERDICT), VERDICT, case, 0, 3)}
     meta = {
         "seed": "7", "passes": json.dumps(["FuseOps"]), "oracles": json.dumps(["crash"]), "tvm_version": "0.27.0",
-        "ffi_version": "0.1.14", "workers": "2", "budget": "10 s",
+        "ffi_version": "0.1.14", "workers": "2", "budget": "10 s", "state": "finished",
     }  # fmt: skip
     with Store.create(tmp_path / "campaign", meta) as store:
         store.record_shard(result, 5.0)
