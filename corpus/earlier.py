@@ -71,7 +71,7 @@ def _rows() -> Iterator[EarlierFinding]:
     first = {each.id: each for each in reversed(judged) if each.verdict == "defect"}  # which has the page
     pages = {each.cause: page.name for each in first.values() if (page := _PAGES / f"{each.id}.md").is_file()}
     for each in ({each.id: each for each in judged} | first).values():  # one word a finding: a page's, or the last
-        name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"reviewed as {each.cause}"
+        name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"corpus/judgements.toml: {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None
         sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get(each.id, each.title)

@@ -93,7 +93,7 @@ def _details(report: Report, finding: FindingRecord, dispositions: Dispositions)
         f"state: {finding.state}",
         f"count: {finding.count}",
         f"severity: {finding.assessment.grade}",
-        f"evidence: {finding.assessment.evidence}",
+        f"evidence: {finding.assessment.evidence.words}",
         *filter(None, [blame_line(finding)]),
         f"repro: {finding.repro or '-'}",
         f"note: {finding.note or '-'}",

@@ -84,7 +84,7 @@ def _listed(report: Report, findings: Sequence[FindingRecord], module_of: Callab
 def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list[str]:
     assessment = finding.assessment
     head = f"{finding.id}: {escaped(finding.oracle)}, {escaped(finding.culprit)}, {assessment.grade}"
-    lines = [f"### {head}", "", f"Evidence: {assessment.evidence}.", ""]
+    lines = [f"### {head}", "", f"Evidence: {assessment.evidence.words}.", ""]
     if blame := blame_line(finding):
         lines += [f"{escaped(blame[0].upper() + blame[1:])}.", ""]
     if said := known.line if known is not None else finding.others:

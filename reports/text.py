@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from fuzzer.cli.verbs.findings import listed_findings, next_steps
 from fuzzer.core.terminal import MOST_ROWS, prose, rendered, table
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, quoted_path, shell
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, headline, quoted_path, shell
 from fuzzer.store.known import in_words
 from fuzzer.store.writer import FindingRecord
 from reports.tables import (
@@ -28,14 +28,24 @@ _REASONS = 8
 
 
 def render_text(
-    report: Report, most: int | None = None, stream: TextIO | None = None, nothing: str = "no findings"
+    report: Report,
+    most: int | None = None,
+    stream: TextIO | None = None,
+    nothing: str = "no findings",
+    all_findings: Sequence[FindingRecord] = (),
 ) -> str:
     """Write the closing summary of a campaign, questions and suspects behind the findings, as ``stream`` shows it.
 
     With ``most`` each part has so many, the gravest, and says how to list the rest.  ``nothing`` says why there is
-    none.
+    none.  ``all_findings`` are those of the campaign, where the report has only some of them.
     """
-    sections = [_head(report), _oracles(report), _reasons(report), _known(report), *_findings(report, most, nothing)]
+    sections = [
+        _head(report),
+        _oracles(report),
+        _reasons(report),
+        _known(report),
+        *_findings(report, most, nothing, all_findings or report.findings),
+    ]
     parts = [part for section in sections if section for part in ("", *section)]
     return rendered(*parts[1:], stream=stream or StringIO())
 
@@ -75,23 +85,23 @@ def _known(report: Report) -> list[RenderableType]:
     return [prose(line) for line in (known.text if known.findings else "", told) if line]
 
 
-def _findings(report: Report, most: int | None, nothing: str) -> Iterator[list[RenderableType]]:
+def _findings(
+    report: Report, most: int | None, nothing: str, all_findings: Sequence[FindingRecord]
+) -> Iterator[list[RenderableType]]:
     if not report.findings:
         yield [*map(prose, filter(None, (f"{nothing[0].upper()}{nothing[1:]}.", report.blind)))]
         return
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING:
-            heads = [
-                *filter(
-                    None,
-                    (report.blind, states_text(report.findings, report.recognized), severities_text(report.findings)),
-                )
-            ]
+            part = f"Selected from {headline(all_findings)}" if len(report.findings) < len(all_findings) else ""
+            counts = states_text(report.findings, report.recognized), severities_text(report.findings)
+            heads = [*filter(None, (report.blind, part, *counts))]
         elif findings:
             heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
         else:
             continue
-        steps = next_steps(findings, report.recognized, report.directory) if standing is Standing.FINDING else []
+        proven = by_standing(all_findings)[standing] if standing is Standing.FINDING else []
+        steps = next_steps(proven, report.recognized, report.directory)
         yield [*map(prose, heads), *_listed(report, standing.value, findings, most), *([""] if steps else []), *steps]
 
 
@@ -106,4 +116,4 @@ def _listed(report: Report, noun: str, findings: Sequence[FindingRecord], most: 
     if rest:
         more = f"and {counted(rest, f'more {noun}')}: {shell('relaxfuzz')} findings {quoted_path(report.directory)}"
         return [f"The {len(findings)} most severe:", *shown, "", more]
-    return shown
+    return ["Most severe first:", *shown] if noun == Standing.FINDING.value else shown

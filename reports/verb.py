@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
         return put_json(report_object(reports, result, decisions))
     if not written:
         none = nothing(report.findings, options, report.recognized, report.info.passes)
-        sys.stdout.write(render_text(shown, stream=sys.stdout, nothing=none))
+        sys.stdout.write(render_text(shown, stream=sys.stdout, nothing=none, all_findings=report.findings))
     return OK
 
 

@@ -25,7 +25,7 @@ _number.__name__ = "positive number"  # what argparse says of a wrong value
 
 
 def _state(text: str) -> str:
-    return "untriaged" if text == "new" else text  # as JSON and the store have it
+    return "untriaged" if text == "new" else text  # as the store has it
 
 
 def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:

@@ -123,7 +123,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
         return {
             "id": record.id, "signature": record.signature, "family": family[record.id],
             "oracle": str(record.oracle), "pass": record.culprit, "message": record.message, "count": record.count,
-            "state": record.state.value, "repro": record.repro, "note": record.note,
+            "state": str(record.state), "repro": record.repro, "note": record.note,
             **record.assessment.to_object(),
         }  # fmt: skip
 

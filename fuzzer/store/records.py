@@ -275,7 +275,7 @@ class FindingRecord:
         """Give what ``relaxfuzz findings --json`` prints of it."""
         return {
             "id": self.id, "signature": self.signature, "oracle": self.oracle, "pass": self.culprit, "kind": self.kind,
-            "title": self.title, "message": self.message, "count": self.count, "state": self.state.value,
+            "title": self.title, "message": self.message, "count": self.count, "state": str(self.state),
             "suspect": self.suspect, "standing": self.standing.value,
             "first_seen_seconds": round(self.first_seen_seconds, 3),
             "last_seen_seconds": round(self.last_seen_seconds, 3),

@@ -62,7 +62,7 @@ def finding_rows(
             "standing": _standing(disposition).value,
             "severity": finding.assessment.severity.value,
             "final": finding.assessment.final,
-            "class": finding.assessment.evidence.value,
+            "class": finding.assessment.evidence.words,
             "blame": finding.assessment.blame,
             "why": finding.assessment.reason,
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),

@@ -271,7 +271,7 @@ def test_findings_as_table_and_json(capsys: pytest.CaptureFixture[str], tmp_path
         "repro",
     }
     assert wanted <= set(found)
-    assert (found["pass"], found["count"], found["state"], found["bindings"]) == ("FuseOps", 2, "new", None)
+    assert (found["pass"], found["count"], found["state"], found["bindings"]) == ("FuseOps", 2, "untriaged", None)
 
 
 @pytest.mark.parametrize(("verb", "some"), [("passes", "LiftTransformParams"), ("ops", "relax.add")])

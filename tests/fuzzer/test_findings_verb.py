@@ -43,7 +43,8 @@ def test_families_are_shown_with_their_findings(directory: str, capsys: pytest.C
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 for line in lines)
     assert not any("\x1b" in line for line in lines)
-    headings = [line for line in lines if line.startswith("F")]
+    assert lines[0] == "Findings: by family, most severe first"
+    headings = [line for line in lines[1:] if line.startswith("F")]
     assert headings[1].startswith(family), "the other one was seen more often, and both are as grave"
     assert len(headings) == 2
     below = lines[lines.index(headings[1]) + 1]
@@ -97,7 +98,7 @@ def test_suspects_have_a_part_of_their_own(directory: str, capsys: pytest.Captur
     text = capsys.readouterr().out
     heading = "Suspects: not reproduced by a standalone script; not counted as findings"
     findings, suspects = text.split(f"\n\n{heading}\n")
-    shown = [[line.split()[0] for line in part.splitlines() if line[:1] == "F"] for part in (findings, suspects)]
+    shown = [[line.split()[0] for line in part.splitlines()[1:] if line[:1] == "F"] for part in (findings, suspects)]
     assert shown[0] == [family] == shown[1][1:]
     assert len(shown[1]) == 2
     assert [name in findings for name in (one, two, three)] == [False, True, False]
@@ -293,3 +294,17 @@ def test_no_more_rows_are_laid_out_than_are_shown(
     said = capsys.readouterr().out
     assert "and 2 more findings: " in said
     assert sum(each.id in said for each in load_report(Path(directory)).findings) <= 2, "and one in a next step"
+
+
+def test_commands_and_totals_count_the_whole_campaign(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    settle(directory, FindingState.NEW, FindingState.KNOWN, FindingState.CONFIRMED)
+    for verb, total in (
+        ("findings", "1 of 3 findings in 1 family"),
+        ("report", "Selected from 3 findings\n1 finding: "),
+    ):
+        capsys.readouterr()
+        assert main([verb, directory, "--limit", "1"]) == 0
+        text = capsys.readouterr().out
+        assert total in text
+        assert "\n2 new: " in text
+        assert "\n1 untriaged; to minimize the first: " in text

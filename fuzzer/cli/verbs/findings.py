@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.cli.finding_filters import add_filters, chosen, nothing
 from fuzzer.cli.options import add_campaign, add_triage, put_json, show
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, first_line, quoted_path, shell
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, counted, first_line, quoted_path, shell
 from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import prose
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.grouping import blind, group, noted
-    from fuzzer.store.known import named, recognize
+    from fuzzer.store.known import named, ordered, recognize
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         return put_json(_objects(shown, groups, known))
     if groups:
-        show(*_table(groups, known, options.directory))
+        show(*_table(groups, known, options.directory, ordered(findings, known)))
     else:
         show(nothing(findings, options, known, info.passes))
     show(*map(prose, notes))
@@ -102,7 +102,9 @@ def _objects(
     ]
 
 
-def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], directory: Path) -> Iterator[RenderableType]:
+def _table(
+    groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], directory: Path, all_findings: Sequence[FindingRecord]
+) -> Iterator[RenderableType]:
     """Yield findings, then questions, then suspects: a line a family, and a row a finding with its message."""
     from rich.padding import Padding
 
@@ -117,8 +119,7 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], director
     lines = deque(rest)
     for standing, part in groups_of.items():
         if part:
-            if standing in WHAT_THEY_ARE:
-                yield f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"
+            yield f"{standing.value.capitalize()}s: {WHAT_THEY_ARE.get(standing, 'by family, most severe first')}"
             yield head
         for each in part:
             if not lines:
@@ -128,14 +129,15 @@ def _table(groups: Sequence[FamilyGroup], known: Mapping[str, KnownAs], director
         if part:
             yield ""
     yield from left_out(everything)
-    counted = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
-    yield "; ".join(_many(standing.value, part) for standing, part in counted)
+    totals = by_standing(all_findings)
+    told = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
+    yield "; ".join(_many(standing.value, part, len(totals[standing])) for standing, part in told)
     proven = [seen for each in groups_of[Standing.FINDING] for seen in each.findings]
-    yield from filter(None, [in_words(proven, known), *next_steps(proven, known, directory)])
+    yield from filter(None, [in_words(proven, known), *next_steps(totals[Standing.FINDING], known, directory)])
 
 
 def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], directory: Path) -> list[str]:
-    """Write the commands that list new and unreported findings, where others are not, and that minimize one."""
+    """Write the commands that list a campaign's new and unreported findings, unless all are, and that minimize one."""
     from fuzzer.store.known import reported
     from fuzzer.store.records import FindingState
 
@@ -149,12 +151,16 @@ def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], 
         for what, option, part in parts
         if 0 < len(part) < len(findings)
     ]
-    return steps + ([f"{len(raw)} {raw[0].state}: {program} minimize {where} {raw[0].id}"] if raw else [])
+    return steps + (
+        [f"{len(raw)} {raw[0].state}; to minimize the first: {program} minimize {where} {raw[0].id}"] if raw else []
+    )
 
 
-def _many(noun: str, groups: Sequence[FamilyGroup]) -> str:
+def _many(noun: str, groups: Sequence[FamilyGroup], total: int) -> str:
     many = f"{len(groups)} {'family' if len(groups) == 1 else 'families'}"
-    return f"{counted(sum(len(each.findings) for each in groups), noun)} in {many}" if groups else f"no {noun}s"
+    listed = sum(len(each.findings) for each in groups)
+    of = f"{listed} of " if listed < total else ""
+    return f"{of}{counted(total, noun)} in {many}" if groups else f"no {noun}s"
 
 
 def listed_findings(

@@ -83,7 +83,7 @@ def _run(options: argparse.Namespace) -> int:
 def _object(finding: FindingRecord, text: str, output: str | None, checked: ReproResult | None) -> dict[str, Any]:
     check = checked and {"confirmed": checked.confirmed, "exit_code": checked.exit_code, "output": checked.output}
     return {
-        "finding": finding.id, "signature": finding.signature, "state": finding.state.value, "output": output,
+        "finding": finding.id, "signature": finding.signature, "state": str(finding.state), "output": output,
         "text": text, "check": check,
     }  # fmt: skip
 

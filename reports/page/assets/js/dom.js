@@ -94,7 +94,7 @@ RF.GRAVITY = {
   S4: "the same on a program with rare constructs, or with a pass order that no shipped pipeline uses",
   S5: "round trips, environment, cosmetics",
 };
-RF.gravity = (finding) => `${finding.final ? "" : "provisional, not confirmed and minimized yet: "}${RF.GRAVITY[finding.severity]}`;
+RF.gravity = (finding) => `${finding.final ? "" : "provisional until triage confirms and minimizes it, which may lower or raise it: "}${RF.GRAVITY[finding.severity]}`;
 RF.grave = (finding) => RF.h("span", { class: `badge ${finding.severity < "S4" ? "bad" : "warn"}`, title: RF.gravity(finding) },
   finding.severity + (finding.final ? "" : "?"));
 

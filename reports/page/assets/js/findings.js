@@ -26,7 +26,7 @@ RF.findingList = (findings, short) => RF.h("ul", {
       RF.mark(finding)),
     RF.h("span", { class: "says", title: finding.line }, finding.line),
     !short && RF.sightings() && ((finding.seen.length > 0 && RF.spark(finding)) || RF.h("span", { class: "spark" })),
-    RF.h("span", { class: "times", title: "failing cases" }, `${RF.number(finding.count)} ×`)))));
+    RF.h("span", { class: "times", title: "failing cases" }, finding.count ? `${RF.number(finding.count)} ×` : "-")))));
 
 RF.chosen = function () {
   const f = RF.filters;
@@ -181,7 +181,7 @@ RF.findingHead = function (finding) {
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
-      finding.known?.cause && [fact("cause", finding.known.cause.reason), fact("where", finding.known.cause.place),
+      finding.known?.cause && [fact("cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.cause.reason), fact("where", finding.known.cause.place),
         fact("possible fix", finding.known.cause.mend)],
       fact("see also", finding.others),
       fact("note", finding.note),
