@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from io import StringIO
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import RenderableType
 
@@ -28,24 +28,16 @@ _REASONS = 8
 
 
 def render_text(
-    report: Report,
-    most: int | None = None,
-    stream: TextIO | None = None,
-    nothing: str = "no findings",
+    report: Report, most: int | None = None, stream: TextIO | None = None, nothing: str = "no findings",
     all_findings: Sequence[FindingRecord] = (),
-) -> str:
+) -> str:  # fmt: skip
     """Write the closing summary of a campaign, questions and suspects behind the findings, as ``stream`` shows it.
 
     With ``most`` each part has so many, the gravest, and says how to list the rest.  ``nothing`` says why there is
     none.  ``all_findings`` are those of the campaign, where the report has only some of them.
     """
-    sections = [
-        _head(report),
-        _oracles(report),
-        _reasons(report),
-        _known(report),
-        *_findings(report, most, nothing, all_findings or report.findings),
-    ]
+    found = _findings(report, most, nothing, all_findings or report.findings)
+    sections = [_head(report), _oracles(report), _reasons(report), _known(report), *found]
     parts = [part for section in sections if section for part in ("", *section)]
     return rendered(*parts[1:], stream=stream or StringIO())
 
@@ -85,22 +77,20 @@ def _known(report: Report) -> list[RenderableType]:
     return [prose(line) for line in (known.text if known.findings else "", told) if line]
 
 
-def _findings(
-    report: Report, most: int | None, nothing: str, all_findings: Sequence[FindingRecord]
-) -> Iterator[list[RenderableType]]:
+def _findings(report: Report, most: int | None, nothing: str, whole: Sequence[FindingRecord]) -> Iterator[list[Any]]:
     if not report.findings:
         yield [*map(prose, filter(None, (f"{nothing[0].upper()}{nothing[1:]}.", report.blind)))]
         return
     for standing, findings in by_standing(report.findings).items():
         if standing is Standing.FINDING:
-            part = f"Selected from {headline(all_findings)}" if len(report.findings) < len(all_findings) else ""
+            part = f"Selected from {headline(whole)}" if len(report.findings) < len(whole) else ""
             counts = states_text(report.findings, report.recognized), severities_text(report.findings)
             heads = [*filter(None, (report.blind, part, *counts))]
         elif findings:
             heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
         else:
             continue
-        proven = by_standing(all_findings)[standing] if standing is Standing.FINDING else []
+        proven = by_standing(whole)[standing] if standing is Standing.FINDING else []
         steps = next_steps(proven, report.recognized, report.directory)
         yield [*map(prose, heads), *_listed(report, standing.value, findings, most), *([""] if steps else []), *steps]
 

@@ -151,9 +151,8 @@ def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], 
         for what, option, part in parts
         if 0 < len(part) < len(findings)
     ]
-    return steps + (
-        [f"{len(raw)} {raw[0].state}; to minimize the first: {program} minimize {where} {raw[0].id}"] if raw else []
-    )
+    minimize = f"to minimize the first: {program} minimize {where}"
+    return [*steps, *(f"{len(raw)} {each.state}; {minimize} {each.id}" for each in raw[:1])]
 
 
 def _many(noun: str, groups: Sequence[FamilyGroup], total: int) -> str:
