@@ -188,7 +188,7 @@ class EvidenceClass(TextEnum):
     @property
     def words(self) -> str:
         """Say it to somebody who does not know the classes."""
-        words = {"hard": "confirmed by running it", "documented": "contradicts what TVM documents"}
+        words = {"hard": "observed by running it", "documented": "contradicts what TVM documents"}
         return words.get(self.value, "promised nowhere")
 
 
