@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -55,6 +55,7 @@ def _run(options: argparse.Namespace) -> int:
     session_files.claim()
     versions = installed()
     with contextlib.ExitStack() as held:
+        held.callback(_on_signals(_interrupt))  # before the campaign's directory is made
         given, found = vars(options), {}
         project = None if options.config else Path(os.path.relpath(project_file(Path.cwd())))
         if project is not None and (found := project_config(project.parent)):
@@ -74,6 +75,7 @@ def _run(options: argparse.Namespace) -> int:
         past = chosen(values.get("regress"), config, directory, options.trust)
         opened = open_campaign(directory, config, versions, options.trust)
         store, config = held.enter_context(opened.store), opened.config
+        held.enter_context(_recording_interrupts(store))
         if past.foreign:  # its cases become those of this campaign
             store.disown()
         if config.coverage and executor is not None:
@@ -87,6 +89,7 @@ def _run(options: argparse.Namespace) -> int:
         done = False
         ended, fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
         if ended:
+            store.set_meta(state="interrupted")
             inform(_RESUME)
         elif fault is None:
             seen = {each.id: each.state for each in store.findings()}
@@ -97,6 +100,22 @@ def _run(options: argparse.Namespace) -> int:
     if fault is not None or missing is not None:
         raise UsageError(str(fault or f"the summary is incomplete: {missing}"))
     return OK if done else INTERRUPTED
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _recording_interrupts(store: Store) -> Iterator[None]:
+    """Record an interrupt that comes while the campaign itself does not run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store.info().state == "running":
+            store.set_meta(state="interrupted")
+            inform(_RESUME)
+        raise
 
 
 def _executor(values: dict[str, Any], config: Config, held: contextlib.ExitStack) -> tuple[int, ExecutorFactory | None]:
