@@ -213,10 +213,26 @@ def judged(
     """
     decisions = load_decisions(triage_file)
     measured = read_campaign(directory, decisions)
+    policy, baseline, first = read_policy(policy_file, baseline_file, measured.info.passes)
     try:
-        policy = load_policy(policy_file, measured.info.passes, _all_passes)
         day = today()
-    except ValueError as error:  # a policy, or a day that is none
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
+    result = replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
+    return replace(result, rulings=(*result.rulings, *_accepting(policy, policy_file, result)))
+
+
+def read_policy(
+    policy_file: Path, baseline_file: Path | None, passes: Collection[str] | None = None
+) -> tuple[Policy, MeasuredCampaign | None, Path | None]:
+    """Read a policy and its baseline, or the path of the baseline if there is none yet; raises ``UsageError``.
+
+    ``passes`` are those of the campaign; without a campaign, a pass may have any name.
+    """
+    try:
+        policy = load_policy(policy_file, passes, _all_passes)
+    except ValueError as error:
         raise UsageError(str(error)) from error
     path = baseline_file or policy.baseline
     first = None
@@ -224,10 +240,7 @@ def judged(
         if path.suffix != ".json":  # what is written under another name could be run some day
             raise UsageError(f"{policy_file}: 'baseline' names '{path.name}', but a new baseline must be named *.json")
         first, path = path, None
-    baseline = None if path is None else read_baseline(path)
-    earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
-    result = replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
-    return replace(result, rulings=(*result.rulings, *_accepting(policy, policy_file, result)))
+    return policy, None if path is None else read_baseline(path), first
 
 
 def read_campaign(directory: Path, decisions: Decisions) -> MeasuredCampaign:

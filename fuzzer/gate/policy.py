@@ -201,12 +201,14 @@ class _PolicyFile(Struct, frozen=True):
     passes: Any = {}
 
 
-def load_policy(path: Path, campaign_passes: Collection[str], all_passes: Callable[[], Collection[str]]) -> Policy:
+def load_policy(
+    path: Path, campaign_passes: Collection[str] | None, all_passes: Callable[[], Collection[str]]
+) -> Policy:
     """Read a policy.
 
     Args:
         path: The TOML file; relative paths in it start from its directory.
-        campaign_passes: Names of the passes that the campaign judged.
+        campaign_passes: Names of the passes that the campaign judged; ``None``: a pass may have any name.
         all_passes: Gives the names of all passes under contract; asked only for a name that the campaign did not
             judge, because it costs an import of TVM.
 
@@ -249,12 +251,13 @@ def _oracle_rules(file: TomlFile, tables: Any) -> Iterator[Rule]:
 
 
 def _pass_rules(
-    file: TomlFile, tables: Any, judged: Collection[str], all_passes: Callable[[], Collection[str]]
+    file: TomlFile, tables: Any, judged: Collection[str] | None, all_passes: Callable[[], Collection[str]]
 ) -> Iterator[Rule]:
     _require_table(file, "passes", tables)
+    tested = tables if judged is None else judged
     for name in tables:
-        if name not in (*judged, EVERY) and name not in (known := {*judged, *all_passes()}):
-            raise file.error(("passes", name), f"is not a pass{near_matches(name, known)}")
+        if name not in (*tested, EVERY) and name not in (known := {*tested, *all_passes()}):
+            raise file.error(("passes", name), f"is not a pass of TVM or of the campaign{near_matches(name, known)}")
     wide: dict[str | None, dict[str, Any]] = {}
     found = {}
     for name in sorted(tables, key=lambda each: each != EVERY):

@@ -430,7 +430,7 @@ class Contract:
     laws: tuple[Law, ...] = ()
 
 
-ALREADY_LOWERED = "module is already lowered, but the contract of the pass says that it runs before lowering"
+ALREADY_LOWERED = "module is already lowered, and no contract says that the pass accepts such modules"
 """The reason not to judge a pass on the high-level graph after one that lowers it, or on a seed that is lowered."""
 
 

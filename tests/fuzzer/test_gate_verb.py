@@ -68,8 +68,14 @@ def test_exit_3(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("policy", "complaint"),
     [
         ("[oracles.crush]\n", "policy.toml:1: 'oracles.crush' is not an oracle; did you mean crash?"),
-        ("[passes.FuseOp]\n", "policy.toml:1: 'passes.FuseOp' is not a pass; did you mean FuseOps"),
-        ("[passes.LegalizeOp]\n", "policy.toml:1: 'passes.LegalizeOp' is not a pass; did you mean LegalizeOps"),
+        (
+            "[passes.FuseOp]\n",
+            "policy.toml:1: 'passes.FuseOp' is not a pass of TVM or of the campaign; did you mean FuseOps",
+        ),
+        (
+            "[passes.LegalizeOp]\n",
+            "policy.toml:1: 'passes.LegalizeOp' is not a pass of TVM or of the campaign; did you mean LegalizeOps",
+        ),
         ("x = \n", "policy.toml:1: not TOML at 'x'"),
     ],
 )
@@ -81,6 +87,25 @@ def test_exit_2(campaign: Path, policy: str, complaint: str, capsys: pytest.Capt
     assert captured.err.startswith("relaxfuzz: error: ")
     assert complaint in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "code"),
+    [
+        ("[passes.Mine]\nmin_changed = 5\n[oracles.crash]\n", 0),
+        ("[oracles.crush]\n", 2),
+        ("[passes.Mine]\nmin_chnged = 5\n", 2),
+        ('known = "nothing.toml"\n', 2),
+        ('baseline = "policy.toml"\n', 2),
+        ('baseline = "later.json"\n', 0),
+    ],
+)
+def test_a_policy_is_checked_without_a_campaign(tmp_path: Path, policy: str, code: int) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(policy)
+    assert main(["gate", "--check", "--policy", str(path)]) == code
+    assert [each.name for each in tmp_path.iterdir()] == ["policy.toml"]
+    assert main(["gate", str(tmp_path), "--check", "--policy", str(path)]) == 2
 
 
 def test_exit_2_without_a_campaign_or_a_policy(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:

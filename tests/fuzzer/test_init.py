@@ -24,6 +24,7 @@ from fuzzer.core.config import ConfigError, project_config, project_file
 from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.gate.policy import load_policy
+from fuzzer.store.writer import Store
 
 PASS = "clips.py:LowerClip"
 SOURCE = "from tvm import relax\n\nLowerClip = LowerMore = relax.transform.Normalize\n"
@@ -186,7 +187,7 @@ def test_a_table_that_is_there_gets_what_it_lacks(tmp_path: Path, capsys: pytest
     assert project_config(tmp_path) == {
         "pass": [f"{tmp_path}/clips.py:LowerMore"], "operators": "auto", "workers": "1"
     }  # fmt: skip
-    assert f"wrote {project}" in capsys.readouterr().out
+    assert f"added to {project}" in capsys.readouterr().out
 
 
 def test_keys_of_several_lines_are_replaced_and_others_named(
@@ -276,8 +277,24 @@ def test_a_pass_that_hardly_acted_is_not_green(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert init(Path(), "--pass", PASS) == 0
-    campaign(tmp_path / "campaign-1", CLEAN, triggers={"FuseOps": (1000, changed)}, passes='["FuseOps"]')
+    tallies = {(oracle, "LowerClip", *rest): count for (oracle, _, *rest), count in CLEAN.items()}
+    campaign(tmp_path / "campaign-1", tallies, triggers={"LowerClip": (1000, changed)}, passes='["LowerClip"]')
     assert GATE.run(parser_of(GATE).parse_args(["campaign-1", "--policy", ".relaxfuzz/policy.toml"])) == code
+
+
+def test_a_campaign_of_the_other_gate_does_not_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert init(Path(), "--pass", PASS) == 0
+    assert init(Path(), "--passes", "FoldConstant", "--name", "tvm") == 0
+    campaign(tmp_path / "campaign-1", CLEAN)
+    assert main(["gate", "campaign-1", "--policy", ".relaxfuzz/policy-tvm.toml"]) == 3
+    assert "SHORT FoldConstant: 0 checks, at least 1 needed" in capsys.readouterr().out
+    assert main(["gate", "campaign-1", "--policy", ".relaxfuzz/policy.toml"]) == 2
+    said = "'passes.LowerClip' is not a pass of TVM or of the campaign"
+    assert said in capsys.readouterr().err
+    assert not list(Path(".relaxfuzz").glob("baseline*"))
 
 
 def test_gates_of_one_repository_share_no_file_but_findings_and_action(
@@ -301,7 +318,7 @@ def test_gates_of_one_repository_share_no_file_but_findings_and_action(
     tested = {"tvm": {"passes": "FuseOps"}, "more": {"pass": ["clips.py:LowerMore"], "operators": "auto"}}
     for name, options in tested.items():
         assert merged({"config": f".relaxfuzz/campaign-{name}.toml"}) == options
-        policy = load_policy(Path(f".relaxfuzz/policy-{name}.toml"), ["FuseOps"], list)
+        policy = load_policy(Path(f".relaxfuzz/policy-{name}.toml"), ["FuseOps", "LowerMore"], list)
         assert policy.baseline is not None
         assert policy.baseline.name == f"baseline-{name}.json"
     assert "LowerMore" in (tmp_path / "tests" / "test_relaxfuzz_more.py").read_text()
@@ -351,10 +368,11 @@ def test_it_says_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "-m pytest" not in said
 
 
-def test_it_keeps_what_is_there(tmp_path: Path) -> None:
+def test_it_keeps_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = tmp_path / "pyproject.toml"
     project.write_text('[project]\nname = "mine"\n')
     assert init(tmp_path, "--pass", PASS) == 0
+    assert f"added to {project}\n" in capsys.readouterr().out
     assert project.read_text().startswith('[project]\nname = "mine"\n')
     before = project.read_text()
     policy = tmp_path / ".relaxfuzz" / "policy.toml"
@@ -366,11 +384,17 @@ def test_it_keeps_what_is_there(tmp_path: Path) -> None:
     assert "# mine" not in policy.read_text()
 
 
-def test_the_first_campaign_that_passes_becomes_the_baseline(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("elapsed", "said"), [("600", "; commit it\n"), ("599", "run one of ten minutes or more")])
+def test_the_first_campaign_that_passes_becomes_the_baseline(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, elapsed: str, said: str
+) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('baseline = "baseline.json"\n')
     gate = [str(campaign(tmp_path / "night", CLEAN)), "--policy", str(policy)]
+    with Store.open(tmp_path / "night", read_only=False) as store:
+        store.set_meta(elapsed=elapsed)
     assert GATE.run(parser_of(GATE).parse_args(gate)) == 0
+    assert said in f"{caplog.text}\n"
     kept = (tmp_path / "baseline.json").read_text()
     assert GATE.run(parser_of(GATE).parse_args(gate)) == 0
     assert (tmp_path / "baseline.json").read_text() == kept

@@ -153,8 +153,11 @@ def test_the_page_has_every_key() -> None:
         ("[oracles.crash]\nmin_checks = 0\n", ":2: 'oracles.crash.min_checks' must be a whole number of at least 1"),
         ("[oracles.crash]\nmin_checks = 1.5\n", ":2: 'oracles.crash.min_checks' must be a whole number"),
         ("[oracles.crash]\nmin_checks = false\n", ":2: 'oracles.crash.min_checks' must be a whole number"),
-        ("[passes.legalizeOp]\n", ":1: 'passes.legalizeOp' is not a pass; did you mean LegalizeOps?"),
-        ("[passes.my_pas]\n", ":1: 'passes.my_pas' is not a pass; did you mean my_pass?"),
+        (
+            "[passes.legalizeOp]\n",
+            ":1: 'passes.legalizeOp' is not a pass of TVM or of the campaign; did you mean LegalizeOps?",
+        ),
+        ("[passes.my_pas]\n", ":1: 'passes.my_pas' is not a pass of TVM or of the campaign; did you mean my_pass?"),
         ("[passes.my_pass]\ncrash = 1\n", ":2: 'passes.my_pass.crash' must be a table"),
         ("[passes.my_pass]\ncrush = 1\n", ":2: 'passes.my_pass.crush' is not a key here; did you mean crash?"),
         (

@@ -90,7 +90,8 @@ def act(folder: Path, **inputs: str) -> tuple[dict[str, int | None], Runner]:
     given = {"requirement": "relaxfuzz", "policy": "policy.toml", "artifact": "kept", **inputs}
     codes = runner.call(WORKFLOWS / "action.yml", given)
     assert set(codes) == {
-        "actions/setup-python@v6", "Cache", "Install", "Fuzz", "Judge", "Report", "Keep", "Save the cache", "Verdict"
+        "actions/setup-python@v6", "Cache", "Install", "Check", "Fuzz", "Judge", "Report", "Keep", "Save the cache",
+        "Verdict",
     }  # fmt: skip
     assert codes["Save the cache"] == 0
     return {name: codes[name] for name in ("Fuzz", "Judge", "Report", "Keep", "Verdict")}, runner
@@ -111,17 +112,25 @@ def test_the_actions_scripts_judge_and_report(tmp_path: Path, failures: dict[str
     assert {path.name for path in (tmp_path / "home" / "artifacts" / "kept").iterdir()} >= REPORTS
 
 
-def test_a_policy_that_cannot_be_used_is_one_error_and_the_campaign_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("table", "fuzzed"),
+    [("oracles.crush", None), ("passes.Mine", 0)],  # only the campaign says which passes of the user's there are
+)
+def test_a_policy_that_cannot_be_used_is_one_error_before_the_campaign_or_keeps_it(
+    tmp_path: Path, table: str, fuzzed: int | None
+) -> None:
     campaign(tmp_path / "campaigns" / "0", CLEAN, {})
-    (tmp_path / "policy.toml").write_text("[oracles.crush]\n")
+    (tmp_path / "policy.toml").write_text(f"[{table}]\n")
     codes, runner = act(tmp_path)
-    assert codes == {"Fuzz": 0, "Judge": 2, "Report": None, "Keep": 0, "Verdict": None}
-    assert runner.uploaded == ["kept"]
+    judged = None if fuzzed is None else 2
+    assert codes == {"Fuzz": fuzzed, "Judge": judged, "Report": None, "Keep": 0, "Verdict": None}
+    assert runner.uploaded == [] if fuzzed is None else ["kept"]
     line = runner.said.splitlines()[-1]
-    assert line.startswith("::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: 'oracles.crush' is not")
+    assert line.startswith(f"::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: '{table}' is not a")
 
 
 def test_a_campaign_that_failed_is_not_judged(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
     codes, runner = act(tmp_path)
     assert codes == {"Fuzz": 2, "Judge": None, "Report": None, "Keep": 0, "Verdict": None}
     assert runner.uploaded == []
@@ -246,9 +255,11 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     # A policy that cannot be read.
     policy = nights.repository / ".relaxfuzz" / "policy.toml"
     kept = policy.read_text()
-    policy.write_text("[oracles.crush]\n")
-    jobs, runner = nights.night([{}, {}])
-    assert codes_of(jobs, "Fuzz and judge", scan, judge) == [2, None, 2, None, 2]
+    for table in ("oracles.crush", "passes.Mine"):  # before the campaign, and after it
+        policy.write_text(f"[{table}]\n")
+        jobs, runner = nights.night([{}, {}])
+        joined = 2 if table == "passes.Mine" else None
+        assert codes_of(jobs, "Fuzz and judge", scan, judge) == [2, None, 2, None, joined]
     policy.write_text(kept)
     # Nobody said what to install; somebody cancels.
     jobs, runner = nights.night([{}, {}], variables={})
@@ -281,6 +292,8 @@ class Nothing:
 @pytest.mark.timeout(1500)
 def test_the_workflows_for_a_pass_of_ones_own_run(tmp_path: Path) -> None:
     nights = Nights(tmp_path, "--pass", "mine.py:Nothing", **{"mine.py": OWN})
+    policy = nights.repository / ".relaxfuzz" / "policy.toml"
+    policy.write_text(policy.read_text().replace('[passes."Nothing"]\n', ""))  # the campaigns test others
     project = nights.repository / "pyproject.toml"
     # Without a table of the project nothing but relaxfuzz is installed; the property tests say what they judged.
     jobs, runner = nights.night([{}, {}])

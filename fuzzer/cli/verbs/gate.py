@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform, put_json, show
+from fuzzer.cli.options import add_triage, file_errors, inform, put_json, show
 from fuzzer.core.text import printable
-from fuzzer.core.verb import READS_ONLY, Verb
+from fuzzer.core.verb import OK, READS_ONLY, Verb
 
+LEAST_SECONDS = 600
+"""Of the campaign whose baseline is to be committed: a shorter one misses defects."""
 _COLOURS = {
     "(?m)^(FAIL|gate (FAILED|USAGE))": "bold red",
     "(?m)^(SHORT|gate NOT ENOUGH EVIDENCE)": "bold yellow",
@@ -17,7 +19,12 @@ _COLOURS = {
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_campaign(parser)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="the campaign's directory")
+    what.add_argument(
+        "--check", action="store_true",
+        help="judge no campaign: only read the policy with its known findings and baseline; exit code 0 or 2",
+    )  # fmt: skip
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy (docs/gate.md)")
     parser.add_argument(
         "--baseline", type=Path, metavar="FILE", help="compare with this baseline instead of the policy's"
@@ -38,11 +45,15 @@ def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
     from fuzzer.gate.baseline import to_text
-    from fuzzer.gate.judge import judged
+    from fuzzer.gate.judge import judged, read_policy
     from fuzzer.gate.ruling import GateExit
     from fuzzer.gate.text import as_json, explain, render
     from relaxkit.files import refuse_links
 
+    if options.check:
+        read_policy(options.policy, options.baseline)
+        show(f"{options.policy} can be used")
+        return OK
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
         path = result.first_baseline  # "x": never over, or through, what lies there
@@ -50,7 +61,10 @@ def _run(options: argparse.Namespace) -> int:
             refuse_links(path.parent)
             with path.open("x", encoding="utf-8") as file:
                 file.write(to_text(result.measured))
-        inform(f"there was no baseline yet: this campaign was saved as {result.first_baseline}; commit it")
+        first = "commit it"
+        if result.measured.info.elapsed_seconds < LEAST_SECONDS:
+            first = "it is a short campaign: run one of ten minutes or more, and commit the baseline of that one"
+        inform(f"there was no baseline yet: this campaign was saved as {path}; {first}")
     if options.json:
         put_json(as_json(result))
     else:

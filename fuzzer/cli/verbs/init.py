@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setu
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
 _AIM = 'generate those that the source of the pass names more often; or a list: ["relax.split=30"]'
 _MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
+_EXTENDED = ("pyproject.toml", ".gitignore")
 _EXAMPLE = "mycompiler.py:make_pass"
 
 
@@ -80,7 +81,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the repository (default: the current directory)")  # fmt: skip
     parser.add_argument(
         "--pass", action="append", default=[], metavar="FILE.py:FACTORY", dest="own",
-        help="your own pass to test; repeatable (without --pass and --passes: all of TVM's passes that have a "
+        help="your own pass to test: a function that returns it, or its class, in a file or as package.module:Class; "
+        "repeatable (without --pass and --passes: all of TVM's passes that have a "
         "contract)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
@@ -89,7 +91,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         "already has a gate")  # fmt: skip
     parser.add_argument("--requirement", default="", metavar="REQ",
                         help="what pip installs in the workflows, unless the repository variable RELAXFUZZ is "
-                        "set")  # fmt: skip
+                        "set, such as git+https://github.com/OWNER/relaxfuzz@TAG")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
@@ -100,7 +102,7 @@ def _run(options: argparse.Namespace) -> int:
     if not re.fullmatch(r"\w*", options.name, re.ASCII):
         raise UsageError("--name must consist of letters, digits and underscores")
     config = _try(directory, options.own, options.passes)
-    texts = dict(_texts(options))
+    texts = dict(_texts(options, config.names() if config else ()))
     there = [name for name in texts if os.path.lexists(directory / name) and _text(directory, name) != texts[name]]
     if there and not options.force:
         raise UsageError(
@@ -118,7 +120,7 @@ def _run(options: argparse.Namespace) -> int:
         with file_errors("write", path):
             make_directory(path.parent, links=True)
             write_atomically(path, text)
-        print(f"wrote {path}")
+        print(f"{'added to' if before and name in _EXTENDED else 'wrote'} {path}")
     for ref in config.user_passes if config else ():
         how = try_modules(ref)
         told = f"warning: {ref.name} fails on a generated module: {printable(how)}"
@@ -165,10 +167,13 @@ def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
         yield "Pull requests from forks cannot read it; `init --requirement REQ` writes a default into the workflows."
 
 
-def _texts(options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _texts(options: argparse.Namespace, passes: Sequence[str]) -> Iterator[tuple[str, str]]:
     own, name, requirement = options.own, options.name, options.requirement
     policy, test, config = (_of(path, name) for path in (_FILE, _TEST_FILE, _CONFIG))
     text = (_POLICY + (_OF_OWN if own else _OF_TVM)).replace(_FILE, policy)
+    if passes:
+        text += "\n# A campaign that did not test these passes does not pass the gate.\n"
+        text += "".join(f"[passes.{to_json(each)}]\n" for each in passes)
     yield policy, text.replace("baseline.json", _of("baseline.json", name))
     if name:
         yield (
