@@ -61,10 +61,10 @@ def _run(options: argparse.Namespace) -> int:
             refuse_links(path.parent)
             with path.open("x", encoding="utf-8") as file:
                 file.write(to_text(result.measured))
-        first = "commit it"
+        advice = "commit it"
         if result.measured.info.elapsed_seconds < LEAST_SECONDS:
-            first = "it is a short campaign: run one of ten minutes or more, and commit the baseline of that one"
-        inform(f"there was no baseline yet: this campaign was saved as {path}; {first}")
+            advice = "it is a short campaign: run one of ten minutes or more, and commit the baseline of that one"
+        inform(f"there was no baseline yet: this campaign was saved as {path}; {advice}")
     if options.json:
         put_json(as_json(result))
     else:
