@@ -40,7 +40,7 @@ def loaded(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 def test_the_summary_comes_first(capsys: pytest.CaptureFixture[str], campaign: str) -> None:
     text = shown(capsys, "ops", "--campaign", campaign)
     assert text.startswith(
-        "Campaign with seed 7, running\n\nmodules    8, with 4.0 bindings on average\noperators  2 of "
+        "Campaign with seed 7, killed\n\nmodules    8, with 4.0 bindings on average\noperators  2 of "
     )
     assert f"pairs      {3 * ENDS - 1} distinct" in text
     (line,) = [line for line in text.splitlines() if line.startswith("add ")]
