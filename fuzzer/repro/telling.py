@@ -35,6 +35,8 @@ _CALLED = {
     Feature.PACKED_CALLS: "a packed function", Feature.MATCH_CAST: "match_cast",
 }  # fmt: skip
 """What features are called that have no plain name."""
+ON_RECURSION = f"on {_CALLED[Feature.RECURSION]}"
+IN_LOCAL = "inside a local function"
 
 
 def surroundings(module: Any) -> str:
@@ -66,7 +68,7 @@ def telling(module: Any) -> str:
     if loose := next(filter(None, (_loose(place) for function in functions for place in places(function))), ""):
         return f"when {loose}"
     if not operators and Feature.RECURSION in features_of(module):
-        return f"on {_CALLED[Feature.RECURSION]}"
+        return ON_RECURSION
     found = [place.value for function in functions for place in places(function)]
     if not operators and any(isinstance(value, relax.Function) for value in found):
         return "on a local function"

@@ -28,7 +28,7 @@ from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.special_values import needed
 from fuzzer.repro.spoiled import spoiled
 from fuzzer.repro.table import forms_of, one_line
-from fuzzer.repro.telling import returning_nothing, special, surroundings, telling
+from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, returning_nothing, special, surroundings, telling
 from oracles.core.blame import entering, run_inside
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
@@ -175,7 +175,7 @@ class _Told:
         elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
             told = f"{marks} of {told.removeprefix(_OF_A_TENSOR)}"
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
-        return told if told and (repeats or told == "on a recursive function") else f"{told} {self.around}".strip()
+        return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
 
     @cached_property
     def named(self) -> str:
@@ -196,7 +196,7 @@ class _Told:
         found = surroundings(load_module(self.case)) if self.minimized else ""
         contract = CONTRACTS.get(self.verdict.culprit)
         lifts = contract is not None and Trait.LIFTS_CLOSURES in contract.traits
-        return "" if lifts and found == "inside a local function" else found  # where else
+        return "" if lifts and found == IN_LOCAL else found  # where else
 
 
 def _says_more(marks: str, told: str) -> bool:

@@ -111,7 +111,7 @@ class CampaignInfo:
         ffi_version: Installed ``apache-tvm-ffi``.
         passes: Names of the passes under test.
         oracles: Names of the oracles that judge.
-        state: :data:`RUNNING`, :data:`FINISHED`, ``interrupted``, or :data:`KILLED`, which no campaign records itself.
+        state: :data:`RUNNING`, :data:`FINISHED`, :data:`INTERRUPTED`, or :data:`KILLED`, which none records itself.
         budget_text: The budget as the user gave it, ``10m`` or ``2000 cases``.
     """
 
@@ -129,7 +129,7 @@ class CampaignInfo:
     budget_text: str
 
 
-RUNNING, FINISHED, KILLED = "running", "finished", "killed"
+RUNNING, FINISHED, INTERRUPTED, KILLED = "running", "finished", "interrupted", "killed"
 
 
 @dataclass(frozen=True, slots=True)
