@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fuzzer.core.text import counted, printable, to_json, visible_all
 from fuzzer.findings.assessment import Severity
 from fuzzer.gate.judge import GateResult
-from fuzzer.store.records import KILLED, RUNNING
+from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import FILE_NAME, FindingRecord
 from relaxkit.passes.contract import OracleName
 from reports.findings import Disposition, Dispositions, blame_line, script_text, title_line
@@ -91,7 +91,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     info = report.info
     return {
         # 3.20.14: whether the tool did its work, whatever it found.
-        "executionSuccessful": info.state not in (RUNNING, KILLED),
+        "executionSuccessful": info.state not in (CampaignState.RUNNING, CampaignState.KILLED),
         "properties": {"started": info.started_at, "elapsedSeconds": info.elapsed_seconds, "state": info.state},
     }
 

@@ -20,7 +20,7 @@ from fuzzer.shard.draw import SHARD_EXAMPLES
 from fuzzer.shard.guidance import BLINDLY, Guide
 from fuzzer.shard.shard import TRIAGE, ShardTask
 from fuzzer.store.known import recognize
-from fuzzer.store.records import FindingState, ShardResult, SignatureHits
+from fuzzer.store.records import CampaignState, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store, StoreError
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
 
@@ -99,16 +99,17 @@ class Campaign:
         self._stop.set()
         self._cut.set()
 
-    def run(self) -> str:
-        """Work until the budget is spent or :meth:`stop`; returns ``finished`` or ``interrupted``.
+    def run(self) -> CampaignState:
+        """Work until the budget is spent (``FINISHED``) or :meth:`stop` (``INTERRUPTED``).
 
         Raises:
             StoreError: when nothing can be recorded any more; what was recorded is kept.
             fuzzer.worker.worker.ChildError: an error of this program.
         """
-        self.store.set_meta(state="running", workers=str(self._executor.workers), budget=self.config.budget_text)
+        workers = str(self._executor.workers)
+        self.store.set_meta(state=CampaignState.RUNNING, workers=workers, budget=self.config.budget_text)
         shards = self._shards()
-        state = "interrupted"
+        state = CampaignState.INTERRUPTED
         try:
             while not self._stop.is_set():
                 if self._time_is_up(0.0):
@@ -116,10 +117,10 @@ class Campaign:
                 self._fill(shards)
                 # What triage has begun when the grace is over is left for a resume: the finding stays new.
                 if set(self._running.values()) <= {"triage"} and (not self._running or self._time_is_up(self._grace)):
-                    state = "finished"
+                    state = CampaignState.FINISHED
                     break
                 self._collect()
-            if state == "interrupted":
+            if state is CampaignState.INTERRUPTED:
                 self._record_rest()
         finally:
             self.stop()
@@ -143,13 +144,13 @@ class Campaign:
                 self._record_shard(result)
         self._write()
 
-    def _finish(self, state: str) -> None:
+    def _finish(self, state: CampaignState) -> None:
         try:
             self._write()  # of an error that ended the loop
             self._save_best()
             self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
         except StoreError:
-            if state == "finished":  # else the error that ended the loop is the one to tell
+            if state is CampaignState.FINISHED:  # else the error that ended the loop is the one to tell
                 raise
 
     # -- handing out --------------------------------------------------------------------------------------------

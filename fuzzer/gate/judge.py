@@ -36,7 +36,7 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
-from fuzzer.store.records import FINISHED, KILLED, RUNNING
+from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Outcome
 
@@ -165,9 +165,9 @@ def _unended(measured: MeasuredCampaign) -> str:
     if measured.merged:
         return "a campaign in it did not run to its end; resume it with its `relaxfuzz run` command, and merge again"
     come = f"{info.elapsed_seconds:.0f} s ({counted(info.examples, 'case')}) of {info.budget_text}"
-    if info.state == RUNNING:
+    if info.state is CampaignState.RUNNING:
         return f"it is still running: {come} so far; judge it again when it has ended"
-    how = "ended without being closed (killed?)" if info.state == KILLED else "was interrupted"
+    how = "ended without being closed (killed?)" if info.state is CampaignState.KILLED else "was interrupted"
     return f"it {how} after {come}; to resume it, run the same `relaxfuzz run` command again"
 
 
@@ -182,7 +182,7 @@ def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
         status = RulingStatus.SHORT if total.invalid > total.checks else RulingStatus.NOTE
         why = ", ".join(reason for reason, _ in measured.reasons(GateSubject(), Outcome.INVALID)[:1])
         rulings.append(_campaign(status, f"{total.invalid} verdicts are invalid and do not count, mostly: {why}"))
-    if measured.info.state != FINISHED:
+    if measured.info.state is not CampaignState.FINISHED:
         rulings.append(_campaign(RulingStatus.SHORT, _unended(measured)))
     if not total.checks:
         rulings.append(_campaign(RulingStatus.SHORT, "it has no checks at all"))

@@ -29,7 +29,7 @@ from fuzzer.findings.family import Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store.database import CACHE, FILE_NAME, LOCK_NAME, StoreError, connect
-from fuzzer.store.records import Earlier, FindingState, MergedCampaign
+from fuzzer.store.records import CampaignState, Earlier, FindingState, MergedCampaign
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.files import read_regular
 from relaxkit.passes.contract import OracleName
@@ -178,8 +178,8 @@ COLUMNS: dict[str, dict[str, Any]] = {
 """Types of all columns of all tables, in the order in which ``schema.sql`` has them."""
 
 _FACTS: dict[str, Any] = {
-    "seed": _Seed, "started_at": datetime, "elapsed": _Seconds, "workers": Whole, "state": _Name, "budget": _Line,
-    "tvm_version": _Version, "ffi_version": _Version,
+    "seed": _Seed, "started_at": datetime, "elapsed": _Seconds, "workers": Whole, "budget": _Line,
+    "state": CampaignState, "tvm_version": _Version, "ffi_version": _Version,
     "passes": _Json((Annotated[list[_Name], Meta(max_length=MOST_PASSES)],)), "oracles": _Json((list[OracleName],)),
 }  # fmt: skip
 """Facts that each campaign has."""

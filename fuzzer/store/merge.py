@@ -28,7 +28,7 @@ from fuzzer.findings.signature import Signature, signature
 from fuzzer.store.database import FILE_NAME, SUMMED, StoreError, connect, store_error
 from fuzzer.store.door import SCRIPTS, read_script
 from fuzzer.store.reader import record_of
-from fuzzer.store.records import FINISHED, INTERRUPTED, EarlierState, FindingRecord, FindingState, MergedCampaign
+from fuzzer.store.records import CampaignState, EarlierState, FindingRecord, FindingState, MergedCampaign
 from fuzzer.store.trust import SEALED, foreign
 from fuzzer.store.writer import Store
 from relaxkit.files import make_directory, write_atomically
@@ -402,14 +402,14 @@ def _joined_meta(sources: Sequence[MergeSource]) -> dict[str, str]:
     metas = [source.meta for source in sources]
     parts = _parts(sources)
     seeds = [part.seed for part in parts]
-    ended = {meta["state"] for meta in metas} == {FINISHED}
+    ended = {meta["state"] for meta in metas} == {CampaignState.FINISHED}
     return {
         **{key: value for key, value in metas[0].items() if key != "seal"},
         "seed": str(seeds[0]),
         "workers": str(sum(int(meta["workers"]) for meta in metas)),
         "elapsed": str(max((meta["elapsed"] for meta in metas), key=float)),
         "started_at": min(meta["started_at"] for meta in metas),
-        "state": FINISHED if ended else INTERRUPTED,
+        "state": CampaignState.FINISHED if ended else CampaignState.INTERRUPTED,
         "budget": f"{len(parts)} campaigns of seeds {', '.join(map(str, seeds))}",
         "identity": hashlib.sha256(json.dumps([MERGED, _kind(metas[0]), seeds]).encode()).hexdigest()[:16],
         MERGED: json.dumps([{"seed": p.seed, "examples": p.examples, "started_at": p.started_at} for p in parts]),

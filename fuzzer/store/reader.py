@@ -22,7 +22,7 @@ from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store import timeline
 from fuzzer.store.database import COVERAGE, StoreError, is_locked, store_error
 from fuzzer.store.door import COLUMNS
-from fuzzer.store.records import KILLED, RUNNING, CampaignInfo, Cost, Earlier, FindingRecord, FindingState, Tally
+from fuzzer.store.records import CampaignInfo, CampaignState, Cost, Earlier, FindingRecord, FindingState, Tally
 from oracles.core.verdict import Evidence
 
 _Record = TypeVar("_Record")
@@ -42,6 +42,8 @@ class StoreReader:
     def info(self) -> CampaignInfo:
         """The campaign as a whole."""
         meta = self.meta()
+        state = CampaignState(meta["state"])
+        killed = state is CampaignState.RUNNING and not is_locked(self.directory)
         examples, modules = next(self._query("SELECT total(examples), total(modules) FROM shards"))
         return CampaignInfo(
             seed=int(meta["seed"]),
@@ -54,7 +56,7 @@ class StoreReader:
             ffi_version=meta["ffi_version"],
             passes=tuple(json.loads(meta["passes"])),
             oracles=tuple(json.loads(meta["oracles"])),
-            state=KILLED if meta["state"] == RUNNING and not is_locked(self.directory) else meta["state"],
+            state=CampaignState.KILLED if killed else state,
             budget_text=meta["budget"],
         )
 

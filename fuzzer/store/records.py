@@ -96,6 +96,18 @@ class FindingState(str, enum.Enum):
 SUSPECTS = frozenset({FindingState.FLAKY, FindingState.UNSCRIPTED})
 
 
+class CampaignState(str, enum.Enum):
+    """States of a campaign."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+    KILLED = "killed"  # never recorded: nobody runs what says that it is running
+
+    def __str__(self) -> str:
+        return self.value
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignInfo:
     """A campaign as a whole.
@@ -111,7 +123,7 @@ class CampaignInfo:
         ffi_version: Installed ``apache-tvm-ffi``.
         passes: Names of the passes under test.
         oracles: Names of the oracles that judge.
-        state: :data:`RUNNING`, :data:`FINISHED`, :data:`INTERRUPTED`, or :data:`KILLED`, which none records itself.
+        state: Whether it runs, and how it ended.
         budget_text: The budget as the user gave it, ``10m`` or ``2000 cases``.
     """
 
@@ -125,11 +137,8 @@ class CampaignInfo:
     ffi_version: str
     passes: tuple[str, ...]
     oracles: tuple[str, ...]
-    state: str
+    state: CampaignState
     budget_text: str
-
-
-RUNNING, FINISHED, INTERRUPTED, KILLED = "running", "finished", "interrupted", "killed"
 
 
 @dataclass(frozen=True, slots=True)

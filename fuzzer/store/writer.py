@@ -31,7 +31,16 @@ from fuzzer.store.database import (
     take_lock,
 )  # fmt: skip
 from fuzzer.store.reader import StoreReader
-from fuzzer.store.records import CampaignInfo, Earlier, FindingRecord, FindingState, ShardResult, SignatureHits, Tally
+from fuzzer.store.records import (
+    CampaignInfo,
+    CampaignState,
+    Earlier,
+    FindingRecord,
+    FindingState,
+    ShardResult,
+    SignatureHits,
+    Tally,
+)
 from relaxkit.files import make_directory
 
 __all__ = ["FILE_NAME", "CampaignInfo", "FindingRecord", "FindingState", "Store", "StoreError", "Tally", "store_error"]
@@ -85,7 +94,7 @@ class Store(StoreReader):
             fresh.executescript(resources.files("fuzzer.store").joinpath("schema.sql").read_text())
             fresh.execute("PRAGMA journal_mode = WAL")  # here: a database with a journal beside it is none of ours
             begun = {"format": door.FORMAT, "started_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-                     "elapsed": "0", "state": "running", **meta}  # fmt: skip
+                     "elapsed": "0", "state": CampaignState.RUNNING, **meta}  # fmt: skip
             if own and (seal := trust.Sealer.of(begun).campaign):
                 begun["seal"] = seal
             with fresh:

@@ -26,7 +26,7 @@ from fuzzer.gate.ruling import RulingStatus
 from fuzzer.repro.markdown import bug_report
 from fuzzer.store.known import KnownAs, in_words, named, state_of
 from fuzzer.store.known import recognize as tell
-from fuzzer.store.records import CampaignInfo, FindingState
+from fuzzer.store.records import CampaignInfo, CampaignState, FindingState
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
 
@@ -213,7 +213,7 @@ def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path) -> No
     assert all(f"{title} ({slug})" in finding.others for slug, title in told.items())
     assert [*_below(finding, None, tmp_path)][1] == finding.others
     parts = ScriptParts("", False, Words("title", "a", "b"))
-    info = CampaignInfo(1, "", 0.0, 1, 1, 1, "", "", (), (), "finished", "1m")
+    info = CampaignInfo(1, "", 0.0, 1, 1, 1, "", "", (), (), CampaignState.FINISHED, "1m")
     assert "nown defects" not in bug_report(finding, finding.verdict, info, "", parts), "nor in an issue"
     assert named([found], {found.id: KnownAs("x", "y")})[0].others == "", "what is known itself needs none"
     many = named([replace(found, culprit="LegalizeOps")], {})[0].others

@@ -16,7 +16,7 @@ from fuzzer.gate.measured import GateSubject, measured
 from fuzzer.gate.policy import Limit, Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import as_json, explain, render
-from fuzzer.store.records import SUSPECTS, CampaignInfo, FindingRecord, FindingState, Tally
+from fuzzer.store.records import SUSPECTS, CampaignInfo, CampaignState, FindingRecord, FindingState, Tally
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.passes.pass_ref import PassRef
 
@@ -31,7 +31,7 @@ INFO = CampaignInfo(
     "0.1.14",
     ("FuseOps",),
     ("crash",),
-    "finished",
+    CampaignState.FINISHED,
     "1m",
 )
 KNOWN = KnownFinding("0000000001", "", "https://example.org/1", "reported")
@@ -68,7 +68,9 @@ def noting(rate: float) -> Policy:
     return Policy((Rule("crash", None, Limit(rate, 10, new_findings=Weight.NOTE)),), KnownFindings())
 
 
-def judged(policy: Policy, rows: list[Tally], findings: list[FindingRecord], state: str = "finished") -> GateResult:
+def judged(
+    policy: Policy, rows: list[Tally], findings: list[FindingRecord], state: CampaignState = CampaignState.FINISHED
+) -> GateResult:
     return judge(policy, measured(replace(INFO, state=state), rows, findings, {}))
 
 
@@ -291,12 +293,15 @@ def test_explain_shows_the_numbers_of_everything() -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("running", "it is still running: 60 s (100 cases) of 1m so far; judge it again when it has ended"),
-        ("interrupted", "it was interrupted after 60 s (100 cases) of 1m; to resume it, run the same"),
-        ("killed", "it ended without being closed (killed?) after 60 s (100 cases) of 1m; to resume it, run the same"),
+        (CampaignState.RUNNING, "it is still running: 60 s (100 cases) of 1m so far; judge it again when it has ended"),
+        (CampaignState.INTERRUPTED, "it was interrupted after 60 s (100 cases) of 1m; to resume it, run the same"),
+        (
+            CampaignState.KILLED,
+            "it ended without being closed (killed?) after 60 s (100 cases) of 1m; to resume it,",
+        ),
     ],
 )
-def test_a_campaign_that_did_not_run_to_its_end_is_not_enough_evidence(state: str, said: str) -> None:
+def test_a_campaign_that_did_not_run_to_its_end_is_not_enough_evidence(state: CampaignState, said: str) -> None:
     result = judged(policy(1.0, 1), tallies(1, 0), [], state=state)
     assert result.exit is GateExit.NO_EVIDENCE
     assert any(line.startswith(f"SHORT campaign: {said}") for line in render(result))

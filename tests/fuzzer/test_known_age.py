@@ -7,11 +7,11 @@ import pytest
 from fuzzer.findings.file import KnownFinding
 from fuzzer.gate.entries import TODAY, Fault, entry_faults, is_stale, today
 from fuzzer.gate.measured import Cell, MeasuredCampaign, SeenFinding
-from fuzzer.store.records import CampaignInfo
+from fuzzer.store.records import CampaignInfo, CampaignState
 
 ID, OTHER = "0123456789", "9876543210"
 DAY = datetime.date(2027, 3, 1)
-INFO = CampaignInfo(7, "", 1.0, 9, 9, 1, "0.27.0.post1", "", ("FuseOps",), ("crash",), "finished", "")
+INFO = CampaignInfo(7, "", 1.0, 9, 9, 1, "0.27.0.post1", "", ("FuseOps",), ("crash",), CampaignState.FINISHED, "")
 MET = SeenFinding(ID, "a signature", "crash", "FuseOps", 3, "F012345678")
 
 

@@ -10,7 +10,7 @@ from fuzzer.gate.measured import Cell, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
 from fuzzer.gate.regressions import compare
 from fuzzer.gate.statistics import Table, needed_without_failure, significance_each, wilson
-from fuzzer.store.records import CampaignInfo
+from fuzzer.store.records import CampaignInfo, CampaignState
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,20 @@ def test_thousands_of_comparisons_are_quick() -> None:
 
 def test_a_campaign_of_many_passes_is_compared_quickly() -> None:
     cells = {(f"o{oracle}", f"p{each}"): Cell(100, 100) for oracle in range(11) for each in range(1900)}
-    info = CampaignInfo(1, "2026-01-01", 1.0, 9, 9, 1, "0", "0", tuple(f"p{each}" for each in range(1900)), (), "", "")
+    info = CampaignInfo(
+        1,
+        "2026-01-01",
+        1.0,
+        9,
+        9,
+        1,
+        "0",
+        "0",
+        tuple(f"p{each}" for each in range(1900)),
+        (),
+        CampaignState.FINISHED,
+        "",
+    )
     seen = [SeenFinding("0123456789", "s", "o1", f"p{each % 1900}", 1) for each in range(4000)]
     measured = MeasuredCampaign(info, cells, {}, seen)
     begun = time.process_time()

@@ -23,7 +23,7 @@ from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.store.known import Cause, KnownAs, named
-from fuzzer.store.records import CampaignInfo, FindingRecord, FindingState, ShardResult, SignatureHits
+from fuzzer.store.records import CampaignInfo, CampaignState, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -43,7 +43,18 @@ EVIDENCE = Evidence(
 VERDICT = Verdict(OracleName.CRASH, Outcome.FAIL, "LegalizeOps", evidence=EVIDENCE)
 NEAREST = Nearest("another operator", (("R.nn.pixel_shuffle(x, upscale_factor=1)", "R.nn.relu(x)"),))
 INFO = CampaignInfo(
-    1, "2026-01-01T00:00:00+00:00", 60.0, 12345, 100, 2, "0.27.0.post1", "0.1.14.post1", (), (), "finished", "1m"
+    1,
+    "2026-01-01T00:00:00+00:00",
+    60.0,
+    12345,
+    100,
+    2,
+    "0.27.0.post1",
+    "0.1.14.post1",
+    (),
+    (),
+    CampaignState.FINISHED,
+    "1m",
 )
 
 

@@ -257,8 +257,8 @@ def test_a_relative_path_is_that_of_a_file(name: str, tmp_path: Path, monkeypatc
     Path("beside").touch()
     Store.create(Path(name), META).close()
     with Store.open(Path(name), read_only=False) as store:
-        store.set_meta(state="complete")
+        store.set_meta(state="finished")
     with Store.open(tmp_path / name) as store:
-        assert store.meta()["state"] == "complete"
+        assert store.meta()["state"] == "finished"
     assert {each.name for each in tmp_path.iterdir()} == {"beside", name}
     assert not Path("beside").stat().st_size

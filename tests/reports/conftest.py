@@ -6,7 +6,7 @@ import pytest
 from sample_findings import HOSTILE, finding
 
 from fuzzer.store.known import ordered
-from fuzzer.store.writer import CampaignInfo, FindingState, Tally
+from fuzzer.store.writer import CampaignInfo, CampaignState, FindingState, Tally
 from oracles.core.verdict import Outcome
 from reports.tables import Report
 
@@ -24,7 +24,7 @@ def report() -> Report:
         ffi_version="0.1.14.post1",
         passes=("FuseOps", "LegalizeOps", "Normalize"),
         oracles=("crash", "numeric"),
-        state="finished",
+        state=CampaignState.FINISHED,
         budget_text="10m",
     )
     crash, numeric = "crash", "numeric"

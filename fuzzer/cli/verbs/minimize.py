@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_trust, file_errors, inform, put_json
-from fuzzer.core.verb import OK, RUNS_CODE, Verb
+from fuzzer.core.verb import INTERRUPTED, OK, RUNS_CODE, Verb
 
 if TYPE_CHECKING:
     from fuzzer.cli.minimize_input import MinimizeInput
     from fuzzer.core.case import Case
     from fuzzer.triage.reduce import Reduced
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as a shell says of SIGINT; the best so far was printed."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:

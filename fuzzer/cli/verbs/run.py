@@ -49,6 +49,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.campaign.setup import NO_DASK, configure, decisions, guide_of, known_findings, merged, open_campaign
     from fuzzer.core.config import ConfigError, project_config, project_file
     from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
+    from fuzzer.store.records import CampaignState
     from fuzzer.worker import session_files
     from relaxkit.compat.known import lines as gap_lines
 
@@ -89,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
         done = False
         ended, fault = regress_first(store, config, past, versions.tvm, inform, _on_signals)
         if ended:
-            store.set_meta(state="interrupted")
+            store.set_meta(state=CampaignState.INTERRUPTED)
             inform(_RESUME)
         elif fault is None:
             seen = {each.id: each.state for each in store.findings()}
@@ -109,11 +110,13 @@ def _interrupt() -> None:
 @contextlib.contextmanager
 def _recording_interrupts(store: Store) -> Iterator[None]:
     """Record an interrupt that comes while the campaign itself does not run."""
+    from fuzzer.store.records import CampaignState
+
     try:
         yield
     except KeyboardInterrupt:
-        if store.info().state == "running":
-            store.set_meta(state="interrupted")
+        if store.info().state is CampaignState.RUNNING:
+            store.set_meta(state=CampaignState.INTERRUPTED)
             inform(_RESUME)
         raise
 
@@ -145,11 +148,12 @@ def _lacking() -> list[str]:
 def _until_done(campaign: Campaign) -> tuple[bool, Exception | None]:
     """Run the campaign; whether it came to its end, and the error that made recording impossible, if one did."""
     from fuzzer.cluster.executor import ExecutorError
+    from fuzzer.store.records import CampaignState
     from fuzzer.store.writer import StoreError
 
     restore = _on_signals(campaign.stop)
     try:
-        done = campaign.run() == "finished"
+        done = campaign.run() is CampaignState.FINISHED
         if not done:
             inform(_RESUME)
     except (ExecutorError, StoreError) as error:
