@@ -8,6 +8,7 @@ from typing import Any
 from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.repro.markdown import bug_report
+from relaxkit.passes.contract import OracleName
 from reports.findings import Disposition, Dispositions, passes_text, script_text, title_line
 from reports.tables import Report
 
@@ -69,6 +70,7 @@ def finding_rows(
             "count": finding.count,
             "line": title_line(finding),
             "message": _cut(parts.numbers or parts.words.observed if parts else finding.message or finding.kind),
+            "said": finding.message[:2000] if finding.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) else "",
             "signature": finding.signature,
             "family": [family.id, family.text, "" if family.decision is None else family.decision.reason],
             "first": round(finding.first_seen_seconds, 1),

@@ -181,7 +181,7 @@ RF.findingHead = function (finding) {
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
-      finding.known?.cause && [fact("cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.cause.reason), fact("where", finding.known.cause.place),
+      finding.known?.cause && [fact("cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.cause.reason), fact("where", RF.linked(finding.known.cause.place)),
         fact("possible fix", finding.known.cause.mend)],
       fact("see also", finding.others),
       fact("note", finding.note),
@@ -208,18 +208,25 @@ RF.knownEntry = function (finding) {
     `reason = ${text(known.sentence || finding.line)}`, ""].join("\n");
 };
 
-// A frame with a link to its file in the release that was tested; of a user's pass only the name of the file is known.
+// A link to a file of TVM's in the release that was tested.
+RF.source = (path, text) => (path.split("/").includes("..") ? text
+  : RF.h("a", { href: `https://github.com/apache/tvm/blob/v${RF.data.campaign.tvm}/${path}`, target: "_blank", rel: "noopener" }, text));
+
+// A frame with a link; of a user's pass only the name of the file is known.
 RF.sourceOf = function (frame) {
   const path = frame.slice(0, frame.indexOf(":"));
-  if (!/^[\w-]+(\/[\w.-]+)+$/.test(path) || path.split("/").includes("..")) return frame;
-  const file = /^(src|include)\//.test(path) ? path : `python/tvm/${path}`;
-  return RF.h("a", { href: `https://github.com/apache/tvm/blob/v${RF.data.campaign.tvm}/${file}`, target: "_blank", rel: "noopener" }, frame);
+  if (!/^[\w-]+(\/[\w.-]+)+$/.test(path)) return frame;
+  return RF.source(/^(src|include)\//.test(path) ? path : `python/tvm/${path}`, frame);
 };
+
+// A text with links where it names files of TVM's.
+RF.linked = (text) => text.split(/((?:src|include|python)\/[\w./-]+\.(?:cc|h|py))\b/)
+  .map((part, at) => (at % 2 ? RF.source(part, part) : part));
 
 // What a maintainer would type: the pass, and the operator, or else what TVM's own message says without names and numbers.
 RF.upstream = function (finding) {
   const operator = (/\brelax\.(?!expr\b)(\w+(?:\.\w+)*)/.exec(finding.line) || [])[1];
-  const said = ["crash", "well-formed"].includes(finding.oracle) ? finding.message.slice(0, 2000).split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/) : [];
+  const said = finding.said.slice(0, 2000).split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/);
   const longest = said.map((part) => part.trim()).sort((a, b) => b.length - a.length)[0] || "";
   const query = [finding.pass.split(":")[0], operator || longest.split(/\s+/).slice(0, 8).join(" ")].join(" ").trim();
   return `https://github.com/apache/tvm/issues?q=${encodeURIComponent(query)}`;
