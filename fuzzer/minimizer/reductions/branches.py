@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tvm
@@ -17,8 +18,11 @@ from relaxkit.ir.sketch.slots import Slot, slots_of, splice
 
 @reduction("keep one branch")
 def branches(sketch: Sketch) -> Edits:
-    """Replace an ``If`` by one of its branches, and a local function's call by the function's body."""
-    slots = slots_of(sketch)
+    """Replace an ``If`` by one of its branches, and a local function's call by the function's body.
+
+    A local function that nothing mentions leaves its body in its place.
+    """
+    slots, called = slots_of(sketch), uses.callers(sketch)
     for index, slot in enumerate(slots):
         value = slot.binding.value
         if isinstance(value, Branch):
@@ -26,6 +30,8 @@ def branches(sketch: Sketch) -> Edits:
             yield (index, 1), edit(sketch, _branch, index, False)
         elif _local(slots, slot) is not None:
             yield (index, 2), edit(sketch, _inline, index)
+        elif isinstance(value, Func) and _is_free(sketch, slot, called):
+            yield (index, 3), edit(sketch, _unwrap, index)
 
 
 def _branch(sketch: Sketch, index: int, then: bool) -> None:
@@ -46,6 +52,20 @@ def _inline(sketch: Sketch, index: int) -> None:
         if other.binding.value is func:
             other.remove()
     splice(sketch, slot, func.body)
+
+
+def _is_free(sketch: Sketch, slot: Slot, called: Mapping[str, int]) -> bool:
+    """Say whether nothing mentions a local function, and its parameters can be those of the function around it."""
+    mentioned = uses.uses(sketch.functions[slot.function])[slot.binding.var]
+    params = slot.binding.value.params
+    return not mentioned and all(can_add(sketch, slot.function, param.ty, called) for param in params)
+
+
+def _unwrap(sketch: Sketch, index: int) -> None:
+    slot = slots_of(sketch)[index]
+    for param in slot.binding.value.params:
+        add_param(sketch, slot.function, param)
+    splice(sketch, slot, slot.binding.value.body)
 
 
 def _local(slots: list[Slot], slot: Slot) -> Func | None:

@@ -113,6 +113,41 @@ def test_a_local_function_is_inlined() -> None:
     )
 
 
+def nested_functions() -> Any:
+    """Return a module with a local function in a local function; nothing calls either."""
+    return tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        @R.function
+        def outer(y: R.Tensor((2,), "float16")) -> R.Tensor((2,), "float16"):
+            @R.function
+            def inner() -> R.Tensor((2,), "float16"):
+                lv = R.exp(y)
+                return lv
+            return y
+        return x
+""")
+
+
+def local_functions_of(module: Any) -> int:
+    found: list[Any] = []
+    relax.analysis.post_order_visit(module["main"], found.append)
+    return sum(isinstance(each, relax.Function) for each in found) - 1
+
+
+def test_the_body_of_a_local_function_that_nothing_calls_takes_its_place() -> None:
+    outer, inner = candidates(branches, nested_functions())
+    for module in (outer, inner):
+        assert local_functions_of(module) == 1
+        assert operators_of(module) == ["relax.exp"]
+    assert [str(param.ty.dtype) for param in outer["main"].params] == ["float32", "float16"]
+    (plain,) = candidates(branches, outer)
+    assert local_functions_of(plain) == 0
+    assert operators_of(plain) == ["relax.exp"]
+
+
 def test_tuples_are_seen_through() -> None:
     module = samples.kernels()
     first = next(candidates(projections, module))
