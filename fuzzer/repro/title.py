@@ -69,8 +69,8 @@ _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
-_SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function ).*")
-"""Where it happens, behind what it hangs on."""
+_SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function |with \w+=).*")
+"""Where it happens, or an attribute, behind what it hangs on."""
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
@@ -169,11 +169,12 @@ class _Told:
         told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
-        several = ", relax." in told or _RESULT in told or not told  # of which one is blamed
+        of = f" of {told.removeprefix(_OF_A_TENSOR)}" if told.startswith(_OF_A_TENSOR) else ""
+        several = ", relax." in told or _RESULT in told or of or not told  # of which one is blamed
         if self.names_operator and several and (own := re.search(r"relax\.(?!dpl\.)[.\w]+", self.blame)):
-            told = f"on {own[0]}{special(module, own[0])}"
-        elif told.startswith(_OF_A_TENSOR) and re.fullmatch(r"on relax\.\S+[^,]", marks):
-            told = f"{marks} of {told.removeprefix(_OF_A_TENSOR)}"
+            told = f"on {own[0]}{of}{special(module, own[0])}"
+        elif of and re.fullmatch(r"on relax\.\S+[^,]", marks):
+            told = f"{marks}{of}"
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
         return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
 

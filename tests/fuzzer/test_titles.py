@@ -375,9 +375,23 @@ def test_a_failure_is_told_of_the_operator_and_of_its_dtype() -> None:
     source = module_source(Argsort).text
     old = next(line for line in source.splitlines() if "def main" in line)
     other = Nearest("another dtype", ((old, old.replace('"float32"', '"float16"')),))
-    assert (
-        title_of(case_of(Argsort, "FuseOps"), crash_of("no"), other) == "FuseOps fails on relax.argsort of float32: no"
-    )
+    said = "FuseOps fails on relax.argsort of float32: no"
+    assert title_of(case_of(Argsort, "FuseOps"), crash_of("no"), other) == said
+    quantized = tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float16")) -> R.Tensor((2,), "uint16"):
+        lv = R.quantize(x, R.const(1, "float16"), R.const(1, "int8"), out_dtype="uint16", axis=0)
+        return lv
+""")
+    lowering = "lowering of relax.quantize"
+    old = next(line for line in module_source(quantized).text.splitlines() if "def main" in line or "x:" in line)
+    other = Nearest("another dtype", ((old, old.replace("float16", "float32", 1)),))
+    case, said = case_of(quantized, "FuseOps"), "FuseOps fails on relax.quantize of float16"
+    assert title_of(case, crash_of("no"), other, blame=lowering) == f"{said} with out_dtype=uint16: no"
+    long = "a message of a length that leaves no room for an attribute"
+    assert title_of(case, crash_of(long), other, blame=lowering) == f"{said}: {long}"
 
 
 def test_a_function_of_an_operator_that_the_title_names_is_told_below_it() -> None:
