@@ -381,17 +381,18 @@ def test_a_failure_is_told_of_the_operator_and_of_its_dtype() -> None:
 @I.ir_module
 class Module:
     @R.function
-    def main(x: R.Tensor((2,), "float16")) -> R.Tensor((2,), "uint16"):
-        lv = R.quantize(x, R.const(1, "float16"), R.const(1, "int8"), out_dtype="uint16", axis=0)
+    def main(x: R.Tensor((1,), "float16"), s: R.Tensor((), "float16")) -> R.Tensor((1,), "uint16"):
+        lv = R.quantize(x, s, R.const(1, "int8"), out_dtype="uint16", axis=-1)
         return lv
 """)
     lowering = "lowering of relax.quantize"
-    old = next(line for line in module_source(quantized).text.splitlines() if "def main" in line or "x:" in line)
-    other = Nearest("another dtype", ((old, old.replace("float16", "float32", 1)),))
-    case, said = case_of(quantized, "FuseOps"), "FuseOps fails on relax.quantize of float16"
-    assert title_of(case, crash_of("no"), other, blame=lowering) == f"{said} with out_dtype=uint16: no"
+    old = next(line for line in module_source(quantized).text.splitlines() if " x:" in line)
+    other = Nearest("another dtype", ((old, old.replace("float16", "float32")),))
+    case, said = case_of(quantized, "Normalize"), "Normalize fails on relax.quantize of float16"
+    short = replace(crash_of("no"), culprit="Normalize")
+    assert title_of(case, short, other, blame=lowering) == f"{said} with out_dtype=uint16: no"
     long = "a message of a length that leaves no room for an attribute"
-    assert title_of(case, crash_of(long), other, blame=lowering) == f"{said}: {long}"
+    assert title_of(case, replace(crash_of(long), culprit="Normalize"), other, blame=lowering) == f"{said}: {long}"
 
 
 def test_a_function_of_an_operator_that_the_title_names_is_told_below_it() -> None:
