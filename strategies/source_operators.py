@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 from relaxkit.files import read_text
 from relaxkit.ir.functions import closed
 from relaxkit.passes.pass_ref import load_module, load_named, own_files, split_target
+from relaxkit.passes.reached import mentioned, reached
 from strategies.operators import OPERATORS
 
 OFTEN = 30
@@ -19,7 +22,7 @@ OFTEN = 30
 
 
 def source_operators(target: str) -> dict[str, int]:
-    """Return weights of operators that a pass names in its file or, where it names none, in what that imports.
+    """Return weights of operators that a pass names, or what it calls; else its file, else what that imports.
 
     Args:
         target: ``FILE.py:FACTORY`` or ``package.module:FACTORY``; the file is imported.
@@ -28,7 +31,8 @@ def source_operators(target: str) -> dict[str, int]:
         PassReferenceError: The file cannot be imported, or does not define the name.
     """
     load_named(target)
-    module, (_, own) = load_module(target), own_files(split_target(target)[0])
+    place, factory, _ = split_target(target)
+    module, (_, own) = load_module(target), own_files(place)
 
     def imported(each: ModuleType) -> list[ModuleType]:
         names = [value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
@@ -37,16 +41,51 @@ def source_operators(target: str) -> dict[str, int]:
         return [other for other in found if _file(other) in own]
 
     own_file = _file(module)
-    named = _named([own_file]) or _named(sorted(own & {_file(each) for each in closed([module], imported)}))
+    named = (
+        _named(_called(module, {factory}, own, set()))
+        or _named(_texts([own_file]))
+        or _named(_texts(sorted(own & {_file(each) for each in closed([module], imported)})))
+    )
     return dict.fromkeys(named, OFTEN)
+
+
+def _called(
+    module: ModuleType, names: Collection[str], own: Collection[Path], seen: set[tuple[Path, str]]
+) -> Iterator[str]:
+    """Yield the text of what has some names in a module and of what that calls, also in the user's other files."""
+    file = _file(module)
+    names = {name for name in names if (file, name) not in seen}
+    seen |= {(file, name) for name in names}
+    if not names or file not in own:
+        return
+    statements = reached(ast.parse(read_text(file)), names)
+    yield from map(ast.unparse, statements)
+    used = mentioned(statements) | names
+    for each in statements:
+        for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
+            if (alias.asname or alias.name.partition(".")[0]) not in used:
+                continue
+            if isinstance(each, ast.Import):
+                where, wanted = alias.name, used
+            else:
+                package = "." * each.level + (each.module or "")
+                where = importlib.util.resolve_name(package, module.__package__) if each.level else package
+                inner = f"{where}.{alias.name}"
+                where, wanted = (inner, used) if inner in sys.modules else (where, {alias.name})
+            if where in sys.modules:
+                yield from _called(sys.modules[where], wanted, own, seen)
+
+
+def _texts(files: Iterable[Path]) -> Iterator[str]:
+    return (read_text(file) for file in files if file.is_file())
 
 
 def _file(module: ModuleType) -> Path:
     return Path(getattr(module, "__file__", None) or "").resolve()
 
 
-def _named(files: Iterable[Path]) -> list[str]:
-    text = "\n".join(read_text(file) for file in files if file.is_file())
+def _named(texts: Iterable[str]) -> list[str]:
+    text = "\n".join(texts)
     named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", text)) | set(re.findall(r"\bnn\.\w+", text))
     for room, names in re.findall(r"from tvm\.relax\.op\.?([\w.]*) import (\([^)]*\)|.*)", text):
         named.update(f"{room}.{each}".lstrip(".") for each in re.findall(r"\w+", names))

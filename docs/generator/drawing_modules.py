@@ -138,9 +138,9 @@ decided separately for each module. A demanded feature also enables the features
 ## A campaign
 
 `relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` generates an operator more often in a campaign. In a configuration
-file, write `operators = ["relax.permute_dims=30"]`. `--operators auto` selects the operators that the source code of your passes names: those
-in the file of the pass or, if it names none, in the files of your project that it imports. They are looked up when the campaign starts, so the
-selection changes with the pass. `relaxfuzz init` writes `operators = "auto"`, and a test with `ir_modules(operators="FILE.py:FACTORY")`,
+file, write `operators = ["relax.permute_dims=30"]`. `--operators auto` selects the operators that your passes, and the code of your
+project that they call, name. If they name none, it selects those in the file of the pass or, if there are none either, in the files of your
+project that it imports. They are looked up when the campaign starts, so the selection changes with the pass. `relaxfuzz init` writes `operators = "auto"`, and a test with `ir_modules(operators="FILE.py:FACTORY")`,
 which does the same. If the source names no operator, no operator is generated more often.
 
 `--plant FILE.py:projection` inserts your code: a function of one float32 tensor of shape (2, 3), or a `Fragment` assigned to a name in the

@@ -13,6 +13,7 @@ from coverage.parser import PythonParser
 
 from oracles.core import module_facts
 from relaxkit.passes.pass_ref import PassRef, import_file
+from relaxkit.passes.reached import reached
 
 
 class OwnLines:
@@ -23,7 +24,10 @@ class OwnLines:
     """
 
     def __init__(self, refs: Collection[PassRef]) -> None:
-        self._sources = {file: _Source(file, ref.place) for ref in refs if (file := _file_of(ref)).endswith(".py")}
+        names: dict[tuple[str, str], set[str]] = {}
+        for ref in refs:
+            names.setdefault((_file_of(ref), ref.place), set()).add(ref.factory[1])
+        self._sources = {key[0]: _Source(*key, called) for key, called in names.items() if key[0].endswith(".py")}
         self._coverage = Coverage(data_file=None, config_file=False, include=[*self._sources], messages=False)
         self._told: set[tuple[str, int, bool]] = set()
         if self._sources:  # a library has no lines, and without a file named all would be watched
@@ -47,17 +51,17 @@ class OwnLines:
 
 
 class _Source:
-    """A file of the user's, and the lines where the statements of its functions begin.
+    """A file of the user's, and the lines where the statements of functions begin that its passes may call.
 
     Other statements ran when the file was imported, before anything was noted.
     """
 
-    def __init__(self, file: str, place: str) -> None:
+    def __init__(self, file: str, place: str, passes: set[str]) -> None:
         with tokenize.open(file) as text:
             source = text.read()
         self.place, self.parser = place, PythonParser(text=source, filename=file)
         self.parser.parse_source()
-        every = ast.walk(ast.parse(source))
+        every = [node for each in reached(ast.parse(source), passes) for node in ast.walk(each)]
         functions = [each for each in every if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
         bodies = {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or 0) + 1)}
         self.statements = bodies & self.parser.statements

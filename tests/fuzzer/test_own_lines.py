@@ -61,7 +61,8 @@ def test_a_shard_tells_which_statements_of_functions_ran(tmp_path: Path, factory
         told = worker.call(lines_of, task)
     assert isinstance(told, dict)
     ran = {line: each for (place, line), each in told.items() if place == str(file)}
-    assert ran == {7: False, 8: False, 9: False, 14: True, 15: False, 16: True, 23: factory == "make"}
+    others = {23: True} if factory == "make" else {}  # what the pass does not call is not its own
+    assert ran == {7: False, 8: False, 9: False, 14: True, 15: False, 16: True, **others}
 
 
 def test_a_file_that_is_edited_meanwhile_is_told_as_it_was(tmp_path: Path) -> None:

@@ -52,6 +52,71 @@ def test_where_the_file_names_none_those_of_what_it_imports_count(project: Path)
     assert source_operators("hidden_pass:LowerClip") == {"relax.multiply": 30}
 
 
+TWO = """
+from tvm import relax
+import two_helpers, two_tables
+from two_helpers import lower as lowered
+
+TABLE = {}
+
+
+def rule(function):
+    TABLE[function.__name__] = function
+    return function
+
+
+@rule
+def one(x):
+    return relax.op.floor(x)
+
+
+def helper(x):
+    return relax.op.exp(x)
+
+
+class Base:
+    def visit(self, x):
+        return helper(x)
+
+
+class First(Base):
+    def run(self):
+        return TABLE
+
+
+class Second:
+    def run(self, x):
+        return relax.op.sum(lowered(two_tables.reciprocal(x)))
+
+
+def make_first():
+    return First
+
+
+TWICE = relax.op.matmul
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "operators"),
+    [
+        ("make_first", {"relax.exp", "relax.floor"}),
+        ("Second", {"relax.sum", "relax.tanh", "relax.divide"}),
+        ("helper", {"relax.exp"}),
+        ("TWICE", {"relax.matmul"}),
+    ],
+)
+def test_operators_are_those_of_the_pass_and_of_what_it_calls(project: Path, name: str, operators: set[str]) -> None:
+    (project / "two.py").write_text(TWO)
+    (project / "two_helpers.py").write_text(
+        "from tvm import relax\ndef lower(x):\n    return relax.op.tanh(x)\ndef other(x):\n    return relax.op.cos(x)\n"
+    )
+    (project / "two_tables.py").write_text(
+        "from tvm import relax\ndef reciprocal(x):\n    return relax.op.divide(1, x)\nOTHER = relax.op.sin\n"
+    )
+    assert set(source_operators(f"{project}/two.py:{name}")) == operators
+
+
 def test_a_pass_as_text_draws_them_more_often(project: Path) -> None:
     (project / "clips.py").write_text(f"{SOURCE}\nNAME = 'relax.split'\n")
     assert test_aim.share_with("relax.split", operators=f"{project}/clips.py:LowerClip") > 0.5
