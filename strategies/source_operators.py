@@ -65,11 +65,10 @@ def _called(
         for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
             if (alias.asname or alias.name.partition(".")[0]) not in used:
                 continue
-            if isinstance(each, ast.Import):
-                where, wanted = alias.name, used
-            else:
-                package = "." * each.level + (each.module or "")
-                where = importlib.util.resolve_name(package, module.__package__) if each.level else package
+            where, wanted = alias.name, used
+            if isinstance(each, ast.ImportFrom):
+                where = "." * each.level + (each.module or "")
+                where = importlib.util.resolve_name(where, module.__package__) if each.level else where
                 inner = f"{where}.{alias.name}"
                 where, wanted = (inner, used) if inner in sys.modules else (where, {alias.name})
             if where in sys.modules:

@@ -23,6 +23,7 @@ from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import seen_line
 from fuzzer.repro.contradictions import contradictions, overwritten, vaguer
 from fuzzer.repro.essence import LEAVES, essence, is_bare
+from fuzzer.repro.miscomputed import miscomputed
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.special_values import needed
@@ -33,6 +34,8 @@ from oracles.core.blame import entering, run_inside
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
+from oracles.measure.input_variations import Variation
+from oracles.measure.inputs import materialize
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
@@ -41,7 +44,7 @@ from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.edits import functions_of
 from relaxkit.ir.first_difference import Difference, Part, differences
-from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.functions import name_in, public_functions, relax_functions
 from relaxkit.ir.undefined import undefined
 from relaxkit.ir.walk import expressions, expressions_in, name_of, operator_of, operators_of
 from relaxkit.passes.arguments import keywords_text
@@ -157,6 +160,22 @@ class _Told:
     def changes(self) -> list[Difference]:
         """What the pass changes, in order."""
         return [*differences(*self.modules)]
+
+    @cached_property
+    def rewrite(self) -> list[str]:
+        """The rewrite of a user's pass that changes what the program returns; of a pass of TVM's any change may be one.
+
+        Empty where nobody can say.
+        """
+        details, before = self.evidence.details, self.modules[0]
+        if self.subject.plan.steps[self.step].ref.is_user is False or self.evidence.kind != "wrong-value":
+            return []
+        try:
+            name = name_in(before, public_functions(before)[details.entry])
+            values = materialize(before, name, self.case.input_seed, variation=Variation(details.variation))
+            return [*miscomputed(*self.modules, details.entry, values)]
+        except Exception:  # of what the interpreter does not know
+            return []
 
     @cached_property
     def when(self) -> str:
@@ -413,8 +432,10 @@ def _numeric(culprit: str, told: _Told) -> str:
     else:
         change = told.changes[0].change if told.changes else ""
         does = [_with_attributes(told), change, re.split(" from | with ", change)[0]] if change else []
-    ends = (returns, returns.partition(" at index")[0])
-    lines = (f"{culprit} {each}: {details.entry} returns {end}" for each in does for end in ends)
+    bare = returns.partition(" at index")[0]
+    ends = [f": {details.entry} returns {end}" for end in (returns, bare)]
+    lines = [f"{culprit} {each}{end}" for each in told.rewrite for end in (*ends, f": {bare}", "")]
+    lines += [f"{culprit} {each}{end}" for each in does for end in ends]
     fits = (line for line in lines if len(line) <= MOST)
     return next(fits, "") or _fit(f"{culprit} makes {details.entry} return {returns}", told.when)
 

@@ -55,6 +55,7 @@ class Interpreter:
         module: The ``tvm.IRModule``, high-level or legalized.
         precision: In which dtype floats are computed.
         observer: Told of every call of an operator that has a result: the request, and the result.
+        instead: Values that variables get whatever they are bound to.
 
     Attributes:
         rounded: Whether kernels or packed functions had floats in their own dtypes: then a result of
@@ -66,9 +67,11 @@ class Interpreter:
         module: tvm.IRModule,
         precision: Precision = Precision.DECLARED,
         observer: Callable[[Request, Any], None] | None = None,
+        instead: Mapping[relax.Var, Any] | None = None,
     ) -> None:
         self.precision = precision
         self.observer = observer
+        self._instead = instead
         self.printed: list[str] = []
         self.rounded = False
         self._memory: dict[int, Any] = {}
@@ -159,6 +162,8 @@ class Interpreter:
         for block in expression.blocks:
             for binding in block.bindings:
                 value = self._evaluate(binding.value, frame)
+                if self._instead is not None:
+                    value = self._instead.get(binding.var, value)
                 if isinstance(binding, relax.MatchCast):
                     frame.match([(binding.ty, value)], self.precision)
                 values[binding.var] = value

@@ -311,7 +311,7 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     case = case_of(Exponent, "doubled", f"user:{tmp_path / 'edits.py'}:doubled")
     case = Case(case.module_json, case.passes, -1)
     title = title_of(case, failed(case, OracleName.NUMERIC))
-    assert title == "doubled replaces relax.exp with relax.add: main returns -2.0 instead of -2.718 at index [0]"
+    assert title == "doubled wrongly turns R.exp(x) into R.add(x, x): main returns -2.0 instead of -2.718 at index [0]"
 
 
 def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:

@@ -1,0 +1,195 @@
+"""Which rewrite of a pass computes another value: the one that makes the results right where it is undone.
+
+Both programs are interpreted on the inputs of the failure.  Of what the pass has made, the first variable is looked for
+which, given the value that some variable had before, makes the function return what it should.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from fuzzer.repro.literals import nested
+from oracles.measure.comparison import compare
+from oracles.semantics.single import given_to
+from relaxkit.interpreter import Interpreter
+from relaxkit.ir.first_difference import value_text
+from relaxkit.ir.functions import name_in, public_functions
+from relaxkit.ir.walk import callee_name, is_constant, name_of, operands_of, operator_of
+from relaxkit.runtime.values import Value
+
+_MOST_TRIED = 400
+_DEPTH = 4
+_MOST_ELEMENTS = 4  # of a constant that is written out
+_NEAR = 1e-3
+_KERNEL_CALLS = ("relax.call_tir", "relax.call_pure_packed")
+
+
+def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, arguments: Sequence[Any]) -> Iterator[str]:
+    """Tell the rewrite, the longest text first; nothing where the interpreter does not see the failure.
+
+    Raises:
+        Unsupported: It cannot run one of them; ``Undefined`` and ``Raised`` as it does.
+    """
+    old, new = (_Program(module, symbol, tuple(arguments)) for module in (before, after))
+    if _near(old.result, new.result):
+        return
+    pair = _descended(old, new, *(_repaired(old, new) or (old.function.body.body, new.function.body.body)))
+    was, now = (each.resolved(expr) for each, expr in zip((old, new), pair, strict=True))
+    if type(was) is type(now) and not isinstance(was, relax.Call):
+        return  # the cause is inside of a branch or a function
+    shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
+    for depth in (_DEPTH, 1):
+        texts = old.text(was, new.values_in(now), depth), new.text(now, old.values_in(was), depth)
+        yield f"wrongly turns {texts[0]} into {texts[1]}"
+        shorter += [f"wrongly turns {texts[0]} into {other}"] if other else []
+    yield from shorter
+    if name and other and name != other:
+        yield f"wrongly turns {name} into {other}"
+
+
+@dataclass
+class _Program:
+    """A function of a module, and its values on some arguments."""
+
+    module: tvm.IRModule
+    symbol: str
+    arguments: tuple[Any, ...]
+
+    @cached_property
+    def function(self) -> Any:
+        return public_functions(self.module)[self.symbol]
+
+    @cached_property
+    def bound(self) -> dict[relax.Var, Any]:
+        """What the variables outside of branches and local functions are bound to, in order."""
+        return {each.var: each.value for block in self.function.body.blocks for each in block.bindings}
+
+    @cached_property
+    def _ran(self) -> tuple[Value, Mapping[relax.Var, Any]]:
+        frames: list[Any] = []
+        machine = Interpreter(self.module, observer=lambda request, _: frames.append(request.values))
+        result = machine.call(name_in(self.module, self.function), self.arguments)
+        known = {**dict(zip(self.function.params, self.arguments, strict=True))}
+        return result, next((frame for frame in frames if {*self.bound} & {*frame}), known)
+
+    @property
+    def result(self) -> Value:
+        return self._ran[0]
+
+    def with_value(self, var: relax.Var, value: Any) -> Value:
+        """Return the result where a variable has another value."""
+        machine = Interpreter(self.module, instead={var: value})
+        result: Value = machine.call(name_in(self.module, self.function), self.arguments)
+        return result
+
+    def value(self, expr: Any) -> Any:
+        """Return the value of a variable, a constant, or a tuple of these; ``None`` of everything else."""
+        if isinstance(expr, relax.Var):
+            return self._ran[1].get(expr)
+        if is_constant(expr):
+            return expr.value.numpy()
+        return tuple(map(self.value, expr.fields)) if isinstance(expr, relax.Tuple) else None
+
+    def resolved(self, expr: Any) -> Any:
+        """Return what a variable is bound to in the end."""
+        while isinstance(expr, relax.Var) and expr in self.bound:
+            expr = self.bound[expr]
+        return expr
+
+    def values_in(self, expr: Any) -> list[Any]:
+        """Return the values of the variables that an expression is computed from."""
+        inner = [self.bound.get(expr)] if isinstance(expr, relax.Var) else operands_of(expr)
+        mine = [self.value(expr)] if isinstance(expr, relax.Var) else []
+        return [*mine, *(value for each in inner if each is not None for value in self.values_in(each))]
+
+    def text(self, expr: Any, known: Sequence[Any], depth: int) -> str:
+        """Write an expression, down to a depth with what it is computed from, up to values that are known."""
+        if isinstance(expr, relax.Var):
+            inner = expr in self.bound and depth > 0
+            return self.text(self.bound[expr], known, depth) if inner else name_of(expr)
+        if is_constant(expr):
+            array = expr.value.numpy()
+            return nested(array) if array.size <= _MOST_ELEMENTS else "a constant"
+        if isinstance(expr, relax.Tuple):
+            return f"({', '.join(self._operand(each, known, depth) for each in expr.fields)})"
+        if isinstance(expr, relax.TupleGetItem):
+            return f"{self._operand(expr.tuple_value, known, depth)}[{expr.index}]"
+        if not isinstance(expr, relax.Call):
+            return {relax.If: "an If", relax.Function: "a local function"}.get(type(expr)) or value_text(expr)
+        name, operands = _short(operator_of(expr)) or callee_name(expr.op), list(expr.args)
+        if operator_of(expr) in _KERNEL_CALLS:
+            name, operands = callee_name(operands[0]), operands_of(operands[1])
+        given = given_to(expr) if operator_of(expr) else {}
+        listed = [self._operand(each, known, depth) for each in operands]
+        return f"{name}({', '.join([*listed, *(f'{key}={_attribute(each)}' for key, each in given.items())])})"
+
+    def _operand(self, expr: Any, known: Sequence[Any], depth: int) -> str:
+        shared = isinstance(expr, relax.Var) and any(_near(self.value(expr), each) for each in known)
+        return self.text(expr, known, 0 if shared else depth - 1)
+
+
+def _repaired(old: _Program, new: _Program) -> tuple[relax.Var, relax.Var] | None:
+    """Return the first variable of the new program that repairs it with the value of one of the old program.
+
+    A value that the old program had, too, is right in itself.
+    """
+    had = [old.value(each) for each in old.bound]
+    wrong = (now for now in new.bound if not any(_near(each, new.value(now)) for each in had))
+    pairs = ((was, now) for now in wrong for was in reversed(old.bound) if _fits(old.value(was), new.value(now)))
+    for was, now in itertools.islice(pairs, _MOST_TRIED):
+        if _near(old.result, new.with_value(now, old.value(was))):
+            return was, now
+    return None
+
+
+def _fits(expected: Any, seen: Any) -> bool:
+    found = compare(expected, seen)
+    return found is not None and found.kind == "wrong-value"
+
+
+def _descended(old: _Program, new: _Program, was: Any, now: Any) -> tuple[Any, Any]:
+    """Return the innermost operands that differ, of what is computed alike."""
+    left, right = old.resolved(was), new.resolved(now)
+    operands = [operands_of(each) for each in (left, right)]
+    if _alike(left, right) and len(operands[0]) == len(operands[1]):
+        for pair in zip(*operands, strict=True):
+            values = old.value(pair[0]), new.value(pair[1])
+            if all(each is not None for each in values) and not _near(*values):
+                return _descended(old, new, *pair)
+    return was, now
+
+
+def _alike(left: Any, right: Any) -> bool:
+    """Say whether two expressions do the same to their operands."""
+    if isinstance(left, relax.TupleGetItem) and isinstance(right, relax.TupleGetItem):
+        return bool(left.index == right.index)
+    if operator_of(left) and operator_of(left) == operator_of(right):
+        return bool(tvm_ffi.structural_equal(left.attrs, right.attrs))
+    return isinstance(left, relax.Tuple) and isinstance(right, relax.Tuple)
+
+
+def _near(left: Any, right: Any) -> bool:
+    """Say whether two values are the same up to roundings; another wrong value is farther off."""
+
+    def tolerance(_path: tuple[int, ...], expected: Any, _observed: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return _NEAR * (np.abs(expected.astype("float64")) + _NEAR)
+
+    return compare(left, right, tolerance) is None
+
+
+def _attribute(value: Any) -> str:
+    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tvm_ffi.Array) else value_text(value)
+
+
+def _short(operator: str) -> str:
+    return operator.replace("relax.", "R.", 1)

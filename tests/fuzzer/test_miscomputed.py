@@ -1,0 +1,96 @@
+"""The rewrite that computes another value is named, not the first that a pass has made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+
+from fuzzer.repro.miscomputed import miscomputed
+
+X = np.array([[0.5, 2.0], [-3.0, 1.0]], "float32")
+HEAD = '@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2, 2), "float32")):\n'
+
+
+def module(*lines: str) -> Any:
+    return tvm.script.from_source(HEAD + "".join(f"        {line}\n" for line in lines))
+
+
+def told(before: Any, after: Any) -> list[str]:
+    return [*miscomputed(before, after, "main", [X])]
+
+
+CLIP = "a = R.clip(x, R.prim_value(-1), R.prim_value(1))"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (  # one rewrite of two is right
+            ("a = R.add(x, x)", "b = R.nn.relu(a)", "c = R.exp(b)", "return c"),
+            ('a = R.multiply(x, R.const(2.0, "float32"))', "b = R.abs(a)", "c = R.exp(b)", "return c"),
+            "R.nn.relu(a) into R.abs(a)",
+        ),
+        (  # the first rewrite is the wrong one, what is behind it takes other values
+            (CLIP, "b = R.nn.softmax(a)", "return b"),
+            (
+                'a = R.maximum(x, R.const(-1.0, "float32"))', "b = R.exp(a)",
+                "c = R.sum(b, axis=[-1], keepdims=True)", "d = R.divide(b, c)", "return d",
+            ),
+            "R.clip(x, -1, 1) into R.maximum(x, -1.0)",
+        ),
+        (
+            ("a = R.sum(x, axis=[0])", "b = R.sum(x, axis=[1])", "c = R.add(a, b)", "return c"),
+            ("a = R.sum(x, axis=[0])", "c = R.add(a, a)", "return c"),
+            "R.sum(x, axis=[1]) into R.sum(x, axis=[0])",
+        ),
+        (
+            ("a = R.sum(x, axis=[0])", "b = R.sum(x, axis=[1])", "c = (a, (b, a))", "return c"),
+            ("a = R.sum(x, axis=[0])", "c = (a, (a, a))", "return c"),
+            "R.sum(x, axis=[1]) into R.sum(x, axis=[0])",
+        ),
+        (
+            ("a = R.exp(x)", "b = R.negative(x)", "c = R.permute_dims(a)", "d = R.add(b, c)", "return d"),
+            ("b = R.negative(x)", "c = R.exp(x)", "d = R.add(b, c)", "return d"),
+            "R.permute_dims(a) into R.exp(x)",
+        ),
+        (("a = R.nn.relu(x)", "return a"), ("return x",), "R.nn.relu(x) into x"),
+        (
+            ("a = R.sum(x)", "b = R.subtract(a, a)", "return b"),
+            ("a = R.sum(x)", 'return R.const(1.0, "float32")'),
+            "R.subtract(R.sum(x), R.sum(x)) into 1.0",
+        ),
+    ],
+)  # fmt: skip
+def test_the_rewrite_that_changes_the_result_is_told(
+    before: tuple[str, ...], after: tuple[str, ...], said: str
+) -> None:
+    assert told(module(*before), module(*after))[0] == f"wrongly turns {said}"
+
+
+def test_shorter_texts_leave_out_what_operands_are_computed_from() -> None:
+    found = told(module("a = R.abs(x)", "b = R.nn.relu(a)", "return b"), module("b = R.negative(x)", "return b"))
+    assert found == [
+        "wrongly turns R.nn.relu(R.abs(x)) into R.negative(x)",
+        "wrongly turns R.nn.relu(a) into R.negative(x)",
+        "wrongly turns R.nn.relu(R.abs(x)) into R.negative",
+        "wrongly turns R.nn.relu(a) into R.negative",
+        "wrongly turns R.nn.relu into R.negative",
+    ]
+
+
+def test_roundings_are_no_wrong_value() -> None:
+    doubled = module('a = R.multiply(x, R.const(2.0002, "float32"))', "return a")
+    assert told(module("a = R.add(x, x)", "return a"), doubled) == []
+
+
+def test_what_is_inside_a_branch_is_not_told_as_the_whole() -> None:
+    texts = [
+        HEAD.replace("main(x", 'main(c: R.Tensor((), "bool"), x')
+        + f"        if c:\n            r = R.{name}(x)\n        else:\n            r = R.abs(x)\n        return r\n"
+        for name in ("exp", "negative")
+    ]
+    before, after = map(tvm.script.from_source, texts)
+    assert [*miscomputed(before, after, "main", [np.array(True), X])] == []
