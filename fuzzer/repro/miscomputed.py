@@ -48,7 +48,7 @@ def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, argument
         return  # the cause is inside of a branch or a function
     shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
     for depth in (_DEPTH, 1):
-        texts = old.text(was, new.values_in(now), depth), new.text(now, old.values_in(was), depth)
+        texts = old.text(was, new.values_in(pair[1]), depth), new.text(now, old.values_in(pair[0]), depth)
         yield f"wrongly turns {texts[0]} into {texts[1]}"
         shorter += [f"wrongly turns {texts[0]} into {other}"] if other else []
     yield from shorter
