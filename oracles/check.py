@@ -103,6 +103,13 @@ def title(verdict: Verdict) -> str:
     return f"{verdict.oracle}: {verdict.culprit}: {verdict.shown.kind}: {message}"
 
 
+def summary(verdict: Verdict) -> str:
+    """Return a failure in one line for people: the values where it has some, else the title."""
+    found = verdict.shown
+    seen = f"{verdict.oracle}: {verdict.culprit}: expected: {found.expected}; observed: {found.observed}"
+    return seen if found.details.numbers else title(verdict)
+
+
 def _known(verdict: Verdict, known: tuple[str, ...]) -> Verdict:
     if verdict.outcome is Outcome.FAIL and known and title(verdict).startswith(known):
         return replace(verdict, outcome=Outcome.SKIP, reason="known", evidence=None)
@@ -142,7 +149,7 @@ def line(verdict: Verdict) -> str:
         text += f" ({verdict.reason})"
     if verdict.evidence is not None:
         evidence = verdict.evidence
-        text += f"\n  {evidence.kind}: {evidence.message}"
+        text += f"\n  {evidence.kind}{'' if evidence.details.numbers else f': {evidence.message}'}"
         for label, value in (("expected", evidence.expected), ("observed", evidence.observed)):
             if value:
                 text += f"\n  {label}: {value}"

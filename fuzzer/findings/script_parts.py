@@ -149,10 +149,12 @@ class RenderedScript:
     Attributes:
         text: Its source.
         parts: What it is made of.
+        why_long: Why it is the long form though the short one was wanted; empty where it is what was wanted.
     """
 
     text: str
     parts: ScriptParts
+    why_long: str = ""
 
 
 @dataclass(frozen=True, slots=True)

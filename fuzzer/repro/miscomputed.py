@@ -39,13 +39,21 @@ def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, argument
     Raises:
         Unsupported: It cannot run one of them; ``Undefined`` and ``Raised`` as it does.
     """
-    old, new = (_Program(module, symbol, tuple(arguments)) for module in (before, after))
+    names = (name_in(module, public_functions(module)[symbol]) for module in (before, after))
+    old, new = (_Program(each, name, tuple(arguments)) for each, name in zip((before, after), names, strict=True))
+    yield from _told(old, new)
+
+
+def _told(old: _Program, new: _Program) -> Iterator[str]:
     if _near(old.result, new.result):
         return
     pair = _descended(old, new, *(_repaired(old, new) or (old.function.body.body, new.function.body.body)))
     was, now = (each.resolved(expr) for each, expr in zip((old, new), pair, strict=True))
-    if type(was) is type(now) and not isinstance(was, relax.Call):
-        return  # the cause is inside of a branch or a function
+    if type(was) is type(now) and (not isinstance(was, relax.Call) or _alike(was, now)):
+        if isinstance(was, relax.Call) and (name := str(getattr(was.op, "name_hint", ""))):
+            inner = [_Program(each.module, name, each.values(call.args)) for each, call in ((old, was), (new, now))]
+            yield from _told(*inner)
+        return  # else the cause is inside of a branch, or of a function that is a value
     shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
     for depth in (_DEPTH, 1):
         texts = old.text(was, new.values_in(pair[1]), depth), new.text(now, old.values_in(pair[0]), depth)
@@ -61,12 +69,12 @@ class _Program:
     """A function of a module, and its values on some arguments."""
 
     module: tvm.IRModule
-    symbol: str
+    name: str
     arguments: tuple[Any, ...]
 
     @cached_property
     def function(self) -> Any:
-        return public_functions(self.module)[self.symbol]
+        return self.module[self.name]
 
     @cached_property
     def bound(self) -> dict[relax.Var, Any]:
@@ -77,7 +85,7 @@ class _Program:
     def _ran(self) -> tuple[Value, Mapping[relax.Var, Any]]:
         frames: list[Any] = []
         machine = Interpreter(self.module, observer=lambda request, _: frames.append(request.values))
-        result = machine.call(name_in(self.module, self.function), self.arguments)
+        result = machine.call(self.name, self.arguments)
         known = {**dict(zip(self.function.params, self.arguments, strict=True))}
         return result, next((frame for frame in frames if {*self.bound} & {*frame}), known)
 
@@ -88,7 +96,7 @@ class _Program:
     def with_value(self, var: relax.Var, value: Any) -> Value:
         """Return the result where a variable has another value."""
         machine = Interpreter(self.module, instead={var: value})
-        result: Value = machine.call(name_in(self.module, self.function), self.arguments)
+        result: Value = machine.call(self.name, self.arguments)
         return result
 
     def value(self, expr: Any) -> Any:
@@ -97,7 +105,11 @@ class _Program:
             return self._ran[1].get(expr)
         if is_constant(expr):
             return expr.value.numpy()
-        return tuple(map(self.value, expr.fields)) if isinstance(expr, relax.Tuple) else None
+        return self.values(expr.fields) if isinstance(expr, relax.Tuple) else None
+
+    def values(self, expressions: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the values of some of these."""
+        return tuple(map(self.value, expressions))
 
     def resolved(self, expr: Any) -> Any:
         """Return what a variable is bound to in the end."""
@@ -172,8 +184,9 @@ def _alike(left: Any, right: Any) -> bool:
     """Say whether two expressions do the same to their operands."""
     if isinstance(left, relax.TupleGetItem) and isinstance(right, relax.TupleGetItem):
         return bool(left.index == right.index)
-    if operator_of(left) and operator_of(left) == operator_of(right):
-        return bool(tvm_ffi.structural_equal(left.attrs, right.attrs))
+    if isinstance(left, relax.Call) and isinstance(right, relax.Call):
+        alike = operator_of(left) == operator_of(right) and callee_name(left.op) == callee_name(right.op)
+        return alike and bool(tvm_ffi.structural_equal(left.attrs, right.attrs))
     return isinstance(left, relax.Tuple) and isinstance(right, relax.Tuple)
 
 

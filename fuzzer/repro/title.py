@@ -298,8 +298,13 @@ def _crash(culprit: str, told: _Told) -> str:
     entered = told.entered
     if entered is not None and (done := spoiled(*entered, told.evidence)):
         return _fit(f"{told.asked} {done}", "", told.error)
-    where = f" at {told.evidence.details.place}" if told.evidence.details.place else ""
-    return _fit(f"{culprit} fails{where}", told.when, told.error)
+    if not (place := told.evidence.details.place):
+        return _fit(f"{culprit} fails", told.when, told.error)
+    when = (
+        told.when if told.nearest is not None or told.when.startswith("on") else ""
+    )  # the line says more than a guess
+    error = told.error if " " in told.error.strip(": ") or not told.error else f": {told.evidence.kind}{told.error}"
+    return _fit(f"{culprit} fails at {place}", when, error)
 
 
 def _well_formed(culprit: str, told: _Told) -> str:

@@ -73,7 +73,7 @@ def repro_script(
         if nearest is True and minimized:
             found = nearest_passing(case, last, judge, NEAREST_SECONDS)
         script = _rendered(judge, case, last, name.text, found, blamed(last, assessment), minimized)
-        return script if full else _shortened(judge, script, case, last, assessment)[0]
+        return script if full else _shortened(judge, script, case, last, assessment)
 
 
 def _rendered(judge: Judge, case: Case, verdict: Verdict, *how: Any) -> RenderedScript:
@@ -92,24 +92,20 @@ def _shortened(
     verdict: Verdict,
     assessment: Assessment | None,
     place: Path | None = None,
-) -> tuple[RenderedScript, str]:
-    """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``.
-
-    Returns:
-        The script, and why it is the long one; empty where it is the short one.
-    """
+) -> RenderedScript:
+    """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``."""
     patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
     forms = patient.ask(SHORT, case, verdict, assessment, script.parts.words.title)
     if not isinstance(forms, ShortForms):
-        return script, patient.trouble or "the process died"
+        return replace(script, why_long=patient.trouble or "the process died")
     parts = replace(script.parts, numbers=forms.numbers)
     said = ""
     for form in forms.scripts:
         result = check_pristine(form.text, form.ending, place)
         if result.confirmed:
-            return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change)), ""
+            return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change))
         said = said or f"it exited with {result.exit_code} and printed: {result.said}"
-    return replace(script, parts=parts), forms.why or said or "nothing shows it"
+    return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")
 
 
 def write_repro(text: str, path: Path) -> None:
@@ -139,9 +135,9 @@ def write_checked(
         NoScript: It cannot be rendered.
     """
     nearest = nearest_passing(case, verdict, judge, nearest_seconds)
-    script, why = _rendered(judge, case, verdict, signature_text, nearest, blamed(verdict, assessment)), ""
+    script = _rendered(judge, case, verdict, signature_text, nearest, blamed(verdict, assessment))
     result = check_pristine(script.text, place=place)
     if result.confirmed:
-        script, why = _shortened(judge, script, case, verdict, assessment, place)
+        script = _shortened(judge, script, case, verdict, assessment, place)
     write_repro(script.text, path)
-    return result, script.parts, why
+    return result, script.parts, script.why_long

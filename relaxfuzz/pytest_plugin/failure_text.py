@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from fuzzer.core.case import Case
 from fuzzer.core.text import counted, first_line, printable
 from fuzzer.minimizer.search.outcome import SearchLimits
-from fuzzer.repro.run import check_repro
+from fuzzer.repro.pristine import check_pristine
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
 from fuzzer.triage.script import repro_script, write_repro
 from oracles.check import line
@@ -37,23 +38,34 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     small, seen = reduced.minimized.case, reduced.verdict or verdict
     criterion, trace = reduced.criterion, _trace(seen)
     try:
-        script = repro_script(small, seen, nearest=False)
+        script = repro_script(small, seen, nearest=False, full=options.full)
     except RuntimeError as error:
-        said = [_observed(seen), "", *_size(reduced), "", _shortened(reduced.script), "", f"no script: {error}"]
+        said = [_observed(seen), "", *_size(reduced), "", *_shortened(reduced.script), "", f"no script: {error}"]
         return "\n".join(said)
     words = script.parts.words
     head = [printable(words.title), f"expected: {printable(words.expected)}", f"observed: {printable(words.observed)}"]
     path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
-    checked = check_repro(path)
-    module = reduced.script if script.parts.python else script.parts.module or reduced.script
+    checked = check_pristine(script.text, script.parts.ending)
+    shows = "which shows the failure" if checked.confirmed else f"which does not show it: {printable(checked.said)}"
+    long = f" (long: there is no short one, {printable(script.why_long)})" if script.why_long else ""
     tail = [
-        f"script: python {shlex.quote(str(path))}",
-        f"which says: {printable(checked.said)}",
+        f"script, {shows}: python {shlex.quote(str(path))}{long}",
         f"to accept it: {_accepted(verdict)}list its id {criterion.id} in the file given to --relaxfuzz-known",
         *_refusal(seen),
     ]
-    return "\n".join([*head, *trace, "", *_size(reduced), "", _shortened(module, ", in the script"), "", *tail])
+    module = reduced.script if script.parts.python else script.parts.module or reduced.script
+    above = [*head, *trace, "", *_size(reduced), ""]
+    left = _MOST_LINES - len(above) - len(tail) - 1
+    changed = _changed(script.parts.change, left // 2)
+    return "\n".join([*above, *_shortened(module, ", in the script", left - len(changed)), *changed, "", *tail])
+
+
+def _changed(change: str, most: int) -> list[str]:
+    """Write the lines that the pass changes."""
+    lines = [line for line in change.splitlines() if line[:1] in "+-"]
+    more = [f"... {len(lines) - most + 2} more lines"] if len(lines) + 2 > most else []
+    return ["", "what the pass changes:", *lines[: most - 2 - len(more)], *more] if lines else []
 
 
 def _accepted(verdict: Verdict) -> str:
@@ -73,7 +85,8 @@ def _refusal(verdict: Verdict) -> list[str]:
     return [printable(f"if the pass is meant to refuse such modules: PASS.contract = {contract} (docs/own-pass.md)")]
 
 
-_MOST_FRAMES, _MOST_LINES = 5, 18
+_MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 27, 6
+"""Frames of a trace, lines of the whole text, and of a module in it whatever is beside it."""
 
 
 def _trace(verdict: Verdict) -> list[str]:
@@ -82,10 +95,11 @@ def _trace(verdict: Verdict) -> list[str]:
     return ["raised at, innermost last:", *(f"    {frame}" for frame in frames[-_MOST_FRAMES:])] if frames else []
 
 
-def _shortened(module: str, elsewhere: str = "") -> str:
+def _shortened(module: str, elsewhere: str = "", most: int = 18) -> list[str]:
     lines = module.strip("\n").splitlines()
-    left = len(lines) - _MOST_LINES
-    return "\n".join(lines if left <= 1 else [*lines[:_MOST_LINES], f"# ... and {left} more lines{elsewhere}"])
+    lines, most = [*itertools.dropwhile(lambda line: line[:1] in ("", "#"), lines)], max(most, _LEAST_LINES)
+    left = len(lines) - most + 1
+    return lines if left <= 1 else [*lines[: most - 1], f"# ... and {left} more lines{elsewhere}"]
 
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
@@ -96,7 +110,7 @@ def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
     with IsolatedWorker() as worker:
         script = Judge(worker, ()).ask(script_request, case.module_json)
     shown = script.rstrip() if isinstance(script, str) else "# TVM cannot print this module"
-    return "\n".join([_observed(verdict), "", why, "", _shortened(shown), *_refusal(verdict)])
+    return "\n".join([_observed(verdict), "", why, "", *_shortened(shown), *_refusal(verdict)])
 
 
 def _size(reduced: Reduced) -> list[str]:

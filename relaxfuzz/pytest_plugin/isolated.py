@@ -18,7 +18,7 @@ from fuzzer.findings.signature import death_verdict
 from fuzzer.triage.reduce import failures
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
-from oracles.check import OracleFailure, title
+from oracles.check import OracleFailure, summary
 from relaxfuzz.pytest_plugin.child import (
     STDERR,
     BodyResult,
@@ -174,7 +174,7 @@ def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoRet
         texts = [failure_text(body.item, first.case, first.failure, options)]
         if others:
             texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
-            texts[-1] += "".join(f"\n    {cut(printable(title(other.failure)), _WIDTH)}" for other in others)
+            texts[-1] += "".join(f"\n    {cut(printable(summary(other.failure)), _WIDTH)}" for other in others)
         raise _shown(OracleFailure([verdict for each in judged for verdict in each.verdicts]), "\n\n".join(texts))
     error = _error_of(ended)
     if uses_hypothesis(body.item.obj) and not isinstance(

@@ -34,8 +34,10 @@ OPTIONS = {
     "case-timeout": ("TIME", "20s", "time limit for one module in a test (default: 20s)"),
     "known": ("FILE", None, "accept findings that this file lists in [[known]] tables"),
     "out": ("DIR", None, "write repro scripts there (default: in pytest's cache)"),
+    "script": ("FORM", "short", "form of repro scripts: short, or full (default: short)"),
 }
 """The options behind ``--relaxfuzz-``: name of the value, default, help."""
+_FORMS = ("short", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Options:
         out: Directory of the repro scripts; ``None``: pytest's cache.
         known: Failures that are accepted.
         min_changed: Least modules that the pass of a test must change; ``None``: one, where enough were drawn.
+        full: Whether repro scripts have the long form.
     """
 
     seconds: float | None
@@ -59,6 +62,7 @@ class Options:
     out: Path | None
     known: AcceptedFailures
     min_changed: int | None = None
+    full: bool = False
 
 
 def given_options(config: pytest.Config) -> dict[str, str | None]:
@@ -76,11 +80,13 @@ def options_of(config: pytest.Config) -> Options:
     from fuzzer.core.verb import UsageError
     from relaxfuzz.pytest_plugin.accepted import AcceptedFailures, load_accepted
 
-    seconds, seed, minimize, case_timeout, known, out = given_options(config).values()
+    seconds, seed, minimize, case_timeout, known, out, form = given_options(config).values()
     least, listed = str(config.getini(MIN_CHANGED)), str(config.getini(KNOWN))
     if known is None and listed:
         known = str((config.inipath.parent if config.inipath else config.rootpath) / listed)
     try:
+        if form not in _FORMS:
+            raise UsageError(f"--relaxfuzz-script must be {' or '.join(_FORMS)}, not {form!r}")
         return Options(
             None if seconds is None else parse_duration(seconds),
             None if seed is None else parse_whole(seed, "--relaxfuzz-seed", 0, 2**63 - 1),
@@ -89,6 +95,7 @@ def options_of(config: pytest.Config) -> Options:
             None if out is None else Path(out),
             AcceptedFailures() if known is None else load_accepted(Path(known)),
             parse_whole(least, MIN_CHANGED, 0, 10**6) if least else None,
+            form == _FORMS[1],
         )
     except UsageError as error:
         text = str(error)

@@ -94,3 +94,13 @@ def test_what_is_inside_a_branch_is_not_told_as_the_whole() -> None:
     ]
     before, after = map(tvm.script.from_source, texts)
     assert [*miscomputed(before, after, "main", [np.array(True), X])] == []
+
+
+def test_what_is_inside_a_function_that_is_called_is_told_of_it() -> None:
+    inner = '    @R.function(private=True)\n    def f(y: R.Tensor((2, 2), "float32")):\n        return R.{}(y)\n\n'
+    outer = "        a = R.exp(x)\n        b = Module.f(a)\n        c = R.negative(b)\n        return c\n"
+    start, main = HEAD.split("    @R", 1)
+    before, after = (
+        tvm.script.from_source(f"{start}{inner.format(name)}    @R{main}{outer}") for name in ("log", "sqrt")
+    )
+    assert told(before, after)[0] == "wrongly turns R.log(y) into R.sqrt(y)"

@@ -323,7 +323,7 @@ def test_the_place_in_a_users_file_is_told() -> None:
     assert verdict.evidence is not None
     placed = replace(verdict.evidence, details=Details(place="mine.py:7"))
     said = title_of(case_of(Argsort, "FuseOps"), replace(verdict, evidence=placed))
-    assert said == "FuseOps fails at mine.py:7 on relax.argsort: no"
+    assert said == "FuseOps fails at mine.py:7 on relax.argsort: ValueError: no", "one word alone says little"
 
 
 def test_an_error_is_told_with_what_it_hangs_on() -> None:

@@ -67,7 +67,9 @@ def test_a_crash_fails_its_test_and_no_other(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert re.search(r"Segfaults crashes the process( on [\w ]+)?: SIGSEGV", done.stdout)
-    assert "which says: BUG: killed by signal 11" in done.stdout
+    script = re.search(r"^script, which shows the failure: python (scripts/test_dies\S+)$", done.stdout, re.MULTILINE)
+    assert script is not None, done.stdout
+    assert "# This script dies of SIGSEGV." in (tmp_path / script[1]).read_text(), "the short form"
     assert "its process ended: signal 6 (SIGABRT)" in done.stdout
     assert "worker 'gw" not in done.stdout
 
@@ -156,6 +158,7 @@ def test_a_pass_with_arguments_is_shown_without_a_script(tmp_path: Path) -> None
     [
         (("--relaxfuzz-time", "soon"), "'soon' is not a time"),
         (("--relaxfuzz-seed", "x"), "--relaxfuzz-seed 'x' is not a whole number"),
+        (("--relaxfuzz-script", "long"), "--relaxfuzz-script must be short or full, not 'long'"),
     ],
 )
 def test_bad_options_are_one_line(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
