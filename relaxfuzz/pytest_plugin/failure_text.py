@@ -64,7 +64,7 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
 def _changed(change: str, most: int) -> list[str]:
     """Write the lines that the pass changes."""
     lines = [line for line in change.splitlines() if line[:1] in "+-"]
-    more = [f"... {len(lines) - most + 2} more lines"] if len(lines) + 2 > most else []
+    more = [f"... {len(lines) - most + 3} more lines"] if len(lines) + 2 > most else []
     return ["", "what the pass changes:", *lines[: most - 2 - len(more)], *more] if lines else []
 
 
