@@ -43,7 +43,7 @@ from relaxkit.ir.sketch.emit import emit
 from relaxkit.ir.sketch.sketch import Sketch, take
 from relaxkit.ir.sketch.slots import types_of
 from relaxkit.ir.sketch.symbols import groups
-from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.types import dims_in, parts_of_type
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.arguments import names_in
 from relaxkit.passes.contract import Abi, OracleName, Trait
@@ -192,8 +192,9 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
 def wrong(given: Case, culprit: str) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case in which a program of which something is wrong by its form gives other results.
 
-    As it is, as far as it builds all the same; with two elements along dims that have one; with numbers for symbols:
-    where other values are given rather than tensors of another type, and on ordinary inputs, if there is such a case.
+    As it is, as far as it builds all the same; with two elements along dims that have one, and along all dims; with
+    numbers for symbols: where other values are given rather than tensors of another type, and on ordinary inputs, if
+    there is such a case.
     """
     contracts = [replace(contract_for(ref), tolerated_ill_formedness=("",)) for ref in given.passes]
     given = edited(given, _on_sketch(_published)) or given  # programs are called by their public functions
@@ -204,7 +205,7 @@ def wrong(given: Case, culprit: str) -> tuple[Case, Verdict] | None:
         if kind in _DIFFERENT and found.culprit == culprit and not of_the_inputs(found):
             yield case, found
 
-    edits = given, edited(given, EDITS[None]), edited(given, EDITS[Edit.NUMBERS])
+    edits = given, edited(given, EDITS[None]), edited(given, _on_sketch(_square)), edited(given, EDITS[Edit.NUMBERS])
     drawn = ((case, given.input_seed + number) for case in edits if case is not None for number in range(_DRAWN))
     found = [each for case, seed in drawn for each in judged(replace(case, input_seed=seed))]
     for case, verdict in sorted(found, key=lambda each: each[1].shown.kind != _OF_VALUES)[:1]:
@@ -262,6 +263,12 @@ def _plain_values(sketch: Sketch) -> None:
 
 def _two_for(size: int, sketch: Sketch) -> None:
     sketch.retype.dims[size] = 2
+
+
+def _square(sketch: Sketch) -> None:
+    for size in {int(dim) for ty in types_of(sketch) for dim in dims_in(ty) if isinstance(dim, tvm.tirx.IntImm)}:
+        if size:
+            _two_for(size, sketch)
 
 
 def _float16(sketch: Sketch) -> None:

@@ -48,8 +48,8 @@ def weigh(
         rare = sorted({*rare, *special}, key=list(Rarity).index)
     blame = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), case, verdict, traits.culprit)
     at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
-    builds = verdict.oracle is OracleName.WELL_FORMED or evidence.kind == "does-not-build"
-    loud = gravest(verdict) is Severity.S3 and (builds or evidence.details.harm is Harm.BROKEN)
+    told = verdict.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) or evidence.kind == "does-not-build"
+    loud = gravest(verdict) is Severity.S3 and not evidence.is_death and (told or evidence.details.harm is Harm.BROKEN)
     claimed = verdict.oracle is OracleName.POSTCONDITION and (at_fault.silent or evidence.details.harm is Harm.WRONG)
     found = judge.ask(_asked("wrong"), case, verdict.culprit) if loud or claimed else None
     wrong, shown = "so results are wrong, too" if claimed and at_fault.silent else "", []

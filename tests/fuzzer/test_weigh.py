@@ -134,9 +134,20 @@ class Distributed:
         return R.matmul(x1, lv)
 
 
+@I.ir_module
+class Raising:
+    @R.function
+    def main(
+        x: R.Tensor((3, 2), "float32"), x1: R.Tensor((2,), "float32"), x2: R.Tensor((2, 2), "float32")
+    ) -> R.Tensor((3, 2), "float32"):
+        lv = R.add(x2, x1)
+        return R.matmul(x, lv)
+
+
 @pytest.mark.parametrize(
     ("module", "name", "oracle"),
     [
+        (Raising, "ExpandMatmulOfSum", OracleName.CRASH),
         (Attended, "ToMixedPrecision", OracleName.POSTCONDITION),
         (Distributed, "ExpandMatmulOfSum", OracleName.WELL_FORMED),
     ],
@@ -144,7 +155,7 @@ class Distributed:
 def test_what_makes_results_wrong_is_shown_by_other_values(
     worker: IsolatedWorker, module: Any, name: str, oracle: OracleName
 ) -> None:
-    """Over dims of 1 a softmax gives 1 whatever its scale, and what is broadcast has only another shape."""
+    """Over dims of 1 a softmax gives 1 whatever its scale, and what is broadcast has only another shape, or no type."""
     case = Case(str(tvm.ir.save_json(module)), (PassRef(name, f"relax.transform.{name}()"),), 0)
     judge = Judge(worker, (oracle,))
     (verdict,) = judge.verdicts(case)
