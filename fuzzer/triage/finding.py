@@ -19,9 +19,9 @@ from fuzzer.minimizer.search.outcome import Minimized, Other, SearchLimits
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
-from fuzzer.triage.script import NoScript, blamed, write_checked
+from fuzzer.triage.script import NoScript, write_checked
 from fuzzer.triage.traits import find_traits, shown_by
-from fuzzer.triage.weigh import weigh
+from fuzzer.triage.weigh import accused, weigh
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import DEFAULT_MEMORY_LIMIT, DEFAULT_TIME_LIMIT
 from oracles.core.verdict import Verdict
@@ -181,14 +181,17 @@ class _Triage:
         self.traits = find_traits(self.judge, case, job.verdict)
         last = (case, confirmation.verdict)
         told = self._of_a_first_run(*last)
-        self.assessment, harm = weigh(self.judge, told[0], (job.case, job.verdict), told[1], self.traits)
+        at_fault = accused(self.judge, *told, self.traits)
+        inside = at_fault.name == self.traits.culprit != told[1].culprit
+        alone = shown_by(self.judge, case, confirmation.verdict, at_fault.name) if inside else []
+        inner = [small for each in alone for small in self._smaller(each)]
+        # It may need less by itself than inside the pass that runs it.
+        weighed = inner[0] if inner else told
+        self.assessment, harm = weigh(self.judge, weighed[0], (job.case, job.verdict), weighed[1], at_fault)
         path = job.directory / SCRIPTS / f"{job.id}.py"
-        blame = blamed(told[1], self.assessment)
-        inside = bool(blame) and blame == self.traits.culprit
-        inner = shown_by(self.judge, case, confirmation.verdict, blame) if inside else []
-        if blame and confirmation.verdict.oracle is OracleName.NUMERIC:
+        if at_fault.name != told[1].culprit and confirmation.verdict.oracle is OracleName.NUMERIC:
             asked = Elsewhere("fuzzer.triage.blame", "behind")
-            inner += self._smaller(self.judge.ask(asked, case, confirmation.verdict, blame))
+            inner += self._smaller(self.judge.ask(asked, case, confirmation.verdict, at_fault.name))
         try:
             for shown in (*harm, *inner, *([] if told == last else [told]), last):
                 result, parts, why = write_checked(

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 _asked = functools.partial(Elsewhere, "fuzzer.triage.questions")
 
 
+def accused(judge: Judge, case: Case, verdict: Verdict, traits: Traits) -> Blame:
+    """Return what is at fault for a failure; never raises for TVM."""
+    found = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), case, verdict, traits.culprit)
+    return found if isinstance(found, Blame) else Blame(verdict.culprit)
+
+
 def weigh(
-    judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdict, traits: Traits
+    judge: Judge, case: Case, first: tuple[Case, Verdict], verdict: Verdict, at_fault: Blame
 ) -> tuple[Assessment, list[tuple[Case, Verdict]]]:
     """Return the assessment of a failure, and what shows wrong results of something else; never raises for TVM.
 
@@ -31,7 +37,7 @@ def weigh(
         case: The smallest case that shows it.
         first: The case that showed it first, and its verdict: what that does not have is not needed.
         verdict: The verdict on ``case``.
-        traits: What else is known of ``case``.
+        at_fault: What is at fault.
     """
     rarities = [judge.ask(_asked("rare"), each, verdict.culprit) for each in {case, first[0]}]
     present = frozenset[Rarity].intersection(
@@ -46,8 +52,6 @@ def weigh(
     special = of_the_inputs(verdict) if of_the_inputs(first[1]) else []
     if special and ordinary(None) is not True:
         rare = sorted({*rare, *special}, key=list(Rarity).index)
-    blame = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), case, verdict, traits.culprit)
-    at_fault = blame if isinstance(blame, Blame) else Blame(verdict.culprit)
     told = verdict.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and not evidence.is_death and (told or evidence.details.harm is Harm.BROKEN)
     claimed = verdict.oracle is OracleName.POSTCONDITION and (at_fault.silent or evidence.details.harm is Harm.WRONG)

@@ -15,7 +15,7 @@ from tvm.script import tirx as T
 from weighing import case_of, of_corpus, weighed
 
 from fuzzer.core.case import Case
-from fuzzer.findings.assessment import Blame
+from fuzzer.findings.assessment import Blame, Severity
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
@@ -27,6 +27,8 @@ from oracles.core.evidence import evidence_of, unbuildable
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime.compile.kernels import Checks, compile_object
+
+_TAKE = "ReorderTakeAfterMatmul"
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,40 @@ def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: Isola
     assert "relax.transform.CanonicalizeBindings()" in text
     assert "transform.LiftTransformParams" not in text
     assert result.parts.words.title.startswith("CanonicalizeBindings ")
+
+
+@I.ir_module
+class Taken:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), x1: R.Tensor((2, 2), "float32"), x2: R.Tensor((2,), "int64")) -> R.Tensor(
+        (2,), "float32"
+    ):
+        with R.dataflow():
+            lv = R.tensor_to_shape(x2)
+            lv1 = R.reshape(x1, lv)
+            _lv2 = R.match_cast(lv1, R.Tensor((2, 2), "float32"))
+            R.output(lv)
+
+        @R.function
+        def lv3() -> R.Tensor((2,), "float32"):
+            return x
+
+        return x
+
+
+def test_what_the_pass_inside_does_not_need_by_itself_makes_the_finding_no_rarer(tmp_path: Path) -> None:
+    """5d81d8e598: the local function made ReorderTakeAfterMatmul run CanonicalizeBindings, which fails without one."""
+    case = Case(str(tvm.ir.save_json(Taken)), (PassRef(_TAKE, f"relax.transform.{_TAKE}()"),), 0)
+    with IsolatedWorker() as worker:
+        (found,) = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)
+    name = signature(found)
+    result = triage_finding(
+        TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=60), nearest_seconds=0)
+    )
+    assert result.assessment is not None
+    assert (result.assessment.blame, result.assessment.severity) == ("CanonicalizeBindings", Severity.S3)
+    assert result.repro is not None
+    assert "def lv3" not in (tmp_path / result.repro).read_text()
 
 
 @pytest.mark.parametrize(

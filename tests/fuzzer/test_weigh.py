@@ -24,7 +24,7 @@ from fuzzer.minimizer.reductions.values import constants_in
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.short.render import short_forms
 from fuzzer.triage.questions import EDITS, rare
-from fuzzer.triage.weigh import weigh
+from fuzzer.triage.weigh import accused, weigh
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
@@ -55,7 +55,7 @@ def case_of(slug: str) -> tuple[Case, OracleName]:
 def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName, first: Case | None = None) -> Assessment:
     judge = Judge(worker, (oracle,))
     verdict = judge.verdicts(case)[0]
-    return weigh(judge, case, (first or case, verdict), verdict, UNKNOWN)[0]
+    return weigh(judge, case, (first or case, verdict), verdict, accused(judge, case, verdict, UNKNOWN))[0]
 
 
 def with_parameter(case: Case, ty: Any) -> Case:
@@ -159,7 +159,7 @@ def test_what_makes_results_wrong_is_shown_by_other_values(
     case = Case(str(tvm.ir.save_json(module)), (PassRef(name, f"relax.transform.{name}()"),), 0)
     judge = Judge(worker, (oracle,))
     (verdict,) = judge.verdicts(case)
-    found, ((shown, wrong),) = weigh(judge, case, (case, verdict), verdict, UNKNOWN)
+    found, ((shown, wrong),) = weigh(judge, case, (case, verdict), verdict, accused(judge, case, verdict, UNKNOWN))
     assert (found.severity, wrong.shown.kind, shown.input_seed in ORDINARY) == (S1, "wrong-value", True)
     forms = short_forms(shown, wrong, found)
     assert check_pristine(forms.scripts[0].text, forms.scripts[0].ending).confirmed
@@ -230,7 +230,7 @@ def test_a_program_that_dies_when_it_is_run_is_a_memory_error(worker: IsolatedWo
     case, oracle = case_of("expand-matmul-of-sum-out-dtype")
     judge = Deadly(worker, (oracle,))
     (found,) = judge.verdicts(case)
-    weight, _ = weigh(judge, case, (case, found), found, UNKNOWN)
+    weight, _ = weigh(judge, case, (case, found), found, accused(judge, case, found, UNKNOWN))
     assert weight.severity is S1
     assert weight.reason.startswith("the program dies when it is run (signal 11")
 
@@ -257,7 +257,10 @@ def test_special_inputs_are_not_needed_where_the_first_case_did_without(worker: 
     (found,) = judge.verdicts(case)
     assert found.evidence is not None
     ordinary = replace(found, evidence=replace(found.evidence, details=replace(found.evidence.details, variation="")))
-    severities = [weigh(judge, case, (case, first), found, UNKNOWN)[0].severity for first in (found, ordinary)]
+    severities = [
+        weigh(judge, case, (case, first), found, accused(judge, case, found, UNKNOWN))[0].severity
+        for first in (found, ordinary)
+    ]
     assert severities == [S2, S1]
 
 

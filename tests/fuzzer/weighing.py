@@ -11,7 +11,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.traits import find_traits
-from fuzzer.triage.weigh import weigh
+from fuzzer.triage.weigh import accused, weigh
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -20,7 +20,9 @@ from relaxkit.passes.pass_ref import PassRef
 def weighed(worker: IsolatedWorker, case: Case, oracle: OracleName) -> Assessment:
     judge = Judge(worker, (oracle,))
     verdict = judge.verdicts(case)[0]
-    return weigh(judge, case, (case, verdict), verdict, find_traits(judge, case, verdict))[0]
+    return weigh(
+        judge, case, (case, verdict), verdict, accused(judge, case, verdict, find_traits(judge, case, verdict))
+    )[0]
 
 
 def case_of(module: Any, *names: str) -> Case:
