@@ -251,7 +251,7 @@ ENSURED: dict[Feature, Callable[[Scope], Value | None]] = {
     Feature.BOOLEANS: lambda scope: typed_tensor(scope, "bool"),
     Feature.EMPTY_TENSORS: lambda scope: shapes.filled(scope, [0, 2], "float32"),
     Feature.LOW_PRECISION: lambda scope: typed_tensor(scope, scope.pick(LOW_PRECISION)),
-    Feature.DUPLICATE_CODE: redundant.duplicate_in_use,
+    Feature.DUPLICATE_CODE: lambda scope: redundant.duplicate_in_use(scope, operator),
     Feature.DEAD_CODE: redundant.dead_binding,
     Feature.NESTED_IF: lambda scope: control_flow.draw_if(scope, branch_step, inner=True),
     Feature.UNUSED_PARAMETERS: unused.parameter,

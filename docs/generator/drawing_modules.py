@@ -54,7 +54,7 @@ FEATURES = {
     Feature.BOOLEANS: "bool tensors",
     Feature.EMPTY_TENSORS: "dims of length 0",
     Feature.DEAD_CODE: "bindings that nothing uses",
-    Feature.DUPLICATE_CODE: "the same call twice",
+    Feature.DUPLICATE_CODE: "the same call twice, and calls that differ in one operand or in attributes",
     Feature.ALIASES: "`y = x`",
     Feature.LOW_PRECISION: "bfloat16 and float8",
     Feature.LARGE_TENSORS: "dims larger than usual",

@@ -40,18 +40,18 @@ def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, argument
         Unsupported: It cannot run one of them; ``Undefined`` and ``Raised`` as it does.
     """
     names = (name_in(module, public_functions(module)[symbol]) for module in (before, after))
-    old, new = (_Program(each, name, tuple(arguments)) for each, name in zip((before, after), names, strict=True))
+    old, new = (_Evaluated(each, name, tuple(arguments)) for each, name in zip((before, after), names, strict=True))
     yield from _told(old, new)
 
 
-def _told(old: _Program, new: _Program) -> Iterator[str]:
+def _told(old: _Evaluated, new: _Evaluated) -> Iterator[str]:
     if _near(old.result, new.result):
         return
     pair = _descended(old, new, *(_repaired(old, new) or (old.function.body.body, new.function.body.body)))
     was, now = (each.resolved(expr) for each, expr in zip((old, new), pair, strict=True))
     if type(was) is type(now) and (not isinstance(was, relax.Call) or _alike(was, now)):
         if isinstance(was, relax.Call) and (name := str(getattr(was.op, "name_hint", ""))):
-            inner = [_Program(each.module, name, each.values(call.args)) for each, call in ((old, was), (new, now))]
+            inner = [_Evaluated(each.module, name, each.values(call.args)) for each, call in ((old, was), (new, now))]
             yield from _told(*inner)
         return  # else the cause is inside of a branch, or of a function that is a value
     shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
@@ -65,7 +65,7 @@ def _told(old: _Program, new: _Program) -> Iterator[str]:
 
 
 @dataclass
-class _Program:
+class _Evaluated:
     """A function of a module, and its values on some arguments."""
 
     module: tvm.IRModule
@@ -149,7 +149,7 @@ class _Program:
         return self.text(expr, known, 0 if shared else depth - 1)
 
 
-def _repaired(old: _Program, new: _Program) -> tuple[relax.Var, relax.Var] | None:
+def _repaired(old: _Evaluated, new: _Evaluated) -> tuple[relax.Var, relax.Var] | None:
     """Return the first variable of the new program that repairs it with the value of one of the old program.
 
     A value that the old program had, too, is right in itself.
@@ -168,7 +168,7 @@ def _fits(expected: Any, seen: Any) -> bool:
     return found is not None and found.kind == "wrong-value"
 
 
-def _descended(old: _Program, new: _Program, was: Any, now: Any) -> tuple[Any, Any]:
+def _descended(old: _Evaluated, new: _Evaluated, was: Any, now: Any) -> tuple[Any, Any]:
     """Return the innermost operands that differ, of what is computed alike."""
     left, right = old.resolved(was), new.resolved(now)
     operands = [operands_of(each) for each in (left, right)]

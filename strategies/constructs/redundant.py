@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,11 @@ from tvm import relax
 
 from relaxkit.ir.edits import is_impure
 from relaxkit.ir.lowered import ALLOCATIONS
+from relaxkit.ir.walk import operator_of
 from strategies.constructs import calls
 from strategies.scope.features import Feature
 from strategies.scope.filler import joined_with
-from strategies.scope.frame import Infeasible
+from strategies.scope.frame import Infeasible, setting
 from strategies.scope.results import as_tuple
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
@@ -60,19 +62,45 @@ def _again(scope: Scope, value: Value) -> Value:
 
 
 def duplicate(scope: Scope) -> Value | None:
-    """Draw a call bound once more, of any block that is still visible; of an operator when nothing can be repeated."""
+    """Draw a call once more, of any block that is still visible; of an operator when nothing can be repeated.
+
+    Half of the time it is the operator that is drawn once more, of the same operands but for one, or with its own
+    attributes: to a pass that looks for equal calls these are alike.
+    """
     bound = [(v, e) for v in reversed(scope.values[-24:]) if (e := repeatable(scope, v)) is not None]
     if not bound:
         value = scope.tensor()
         expr = _no_op(value)
         scope.emit(expr, value.bounds)
         return scope.emit(expr, value.bounds)
-    value, expr = scope.pick(bound)
-    return scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
+    value, expr = scope.pick([each for each in bound if operator_of(each[1]) in scope.module.aimed] or bound)
+    near = _nearly(scope, expr) if scope.flip() else None
+    return near or scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
 
 
-def duplicate_in_use(scope: Scope) -> Value:
-    """Draw two equal calls, both of them used."""
+def _nearly(scope: Scope, call: Any) -> Value | None:
+    """Draw the operator of a call of the same operands, or of all but one; nothing where this module draws none."""
+    row = next((row for row in scope.module.rows if row is not None and row.name == operator_of(call)), None)
+    operands = [each for each in call.args if isinstance(each, relax.Var)]
+    if row is None or not operands:
+        return None
+    other = scope.index(len(operands) + 1) if len(operands) > 1 else len(operands)
+    kept = tuple(each for place, each in enumerate(operands) if place != other)
+    with setting(scope, again=kept):
+        drawn: Value | None = row.draw(scope)
+    return drawn
+
+
+def duplicate_in_use(scope: Scope, draw: Callable[[Scope], Value | None]) -> Value:
+    """Draw two equal calls of a drawn operator, both of them used, and perhaps a third that is nearly equal."""
+    with contextlib.suppress(Infeasible):
+        value = draw(scope)
+        expr = None if value is None or not value.is_tensor else repeatable(scope, value)
+        if value is not None and expr is not None:
+            again = scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
+            if scope.flip():
+                _nearly(scope, expr)
+            return joined_with(scope, value, again, value.device)
     value = scope.tensor()
     expr = _no_op(value)
     left, right = scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)

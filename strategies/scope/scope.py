@@ -61,6 +61,7 @@ class Scope(BindingEmitter):
         aim: The operator that is drawn, where the caller of ``ir_modules`` aims at it: its first request is for a
             tensor of one of :data:`_AIMED_RANKS`, if possible for what the same operator made; that ends it.
         aimed: Whether the operator that is drawn is one that the caller aims at.
+        again: What the next requests are given, where it fits: the operands of a call that is drawn once more.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -70,6 +71,7 @@ class Scope(BindingEmitter):
         self.eager = False
         self.aim = ""
         self.aimed = False
+        self.again: tuple[Any, ...] = ()
         self._last: Value | None = None
 
     # -- what is known about values -----------------------------------------------------------------------------
@@ -150,7 +152,12 @@ class Scope(BindingEmitter):
             if where is None or where(value):
                 (given if value.is_parameter else fits).append(value)
         own = [value for value in fits if aim and self._is_made_by(aim, value.expr)]
-        chosen = own[0] if own and self.index(4) else self._chosen(fits, given)
+        same = next((value for expr in self.again for value in fits + given if expr.same_as(value.expr)), None)
+        if same is not None:
+            chosen: Value | None = same
+            self.again = tuple(expr for expr in self.again if not expr.same_as(same.expr))
+        else:
+            chosen = own[0] if own and self.index(4) else self._chosen(fits, given)
         if chosen is None:
             for _ in range(8):
                 dtype = self.pick_dtype(dtypes)

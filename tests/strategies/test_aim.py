@@ -122,6 +122,38 @@ def test_an_aimed_operator_meets_constants_that_stretch_and_constants_of_several
     pytest.fail(f"{met}")
 
 
+def twins(found: Iterable[Any]) -> tuple[set[str], set[str], set[str]]:
+    """Return the operators with two equal calls in a function, with other attributes, and with one other operand."""
+    equal, attributes, operands = set[str](), set[str](), set[str]()
+    for module in found:
+        for _, function in relax_functions(module):
+            calls = [place.value for place in places(function) if operator_of(place.value)]
+            for one, other in itertools.combinations(calls, 2):
+                if one.op != other.op or len(one.args) != len(other.args):
+                    continue
+                alike = [tvm_ffi.structural_equal(*pair) for pair in zip(one.args, other.args, strict=True)]
+                same = tvm_ffi.structural_equal(one.attrs, other.attrs)
+                if all(alike):
+                    (equal if same else attributes).add(operator_of(one))
+                elif same and sum(alike) == len(alike) - 1 > 0:
+                    operands.add(operator_of(one))
+    return equal, attributes, operands
+
+
+def test_duplicate_code_is_of_many_operators_and_nearly_equal_too() -> None:
+    equal, attributes, operands = twins(modules(60, demand=[Feature.DUPLICATE_CODE]))
+    assert len(equal) > 25  # by permute_dims alone: 10
+    assert len(attributes) >= 4
+    assert len(operands) >= 4
+
+
+def test_duplicate_code_is_of_the_operators_that_are_aimed_at() -> None:
+    found = [*modules(60, demand=[Feature.DUPLICATE_CODE], operators={"relax.sum": 30})]
+    pairs = [twins([module]) for module in found]
+    assert sum("relax.sum" in equal for equal, _, _ in pairs) > 15  # by chance: 4
+    assert sum("relax.sum" in attributes for _, attributes, _ in pairs) > 20
+
+
 def lacks(ty: Any) -> set[str]:
     """Return what is not known of an operand."""
     if not isinstance(ty, relax.TensorType):
