@@ -6,7 +6,6 @@ which, given the value that some variable had before, makes the function return 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -150,16 +149,17 @@ class _Evaluated:
 
 
 def _repaired(old: _Evaluated, new: _Evaluated) -> tuple[relax.Var, relax.Var] | None:
-    """Return the first variable of the new program that repairs it with the value of one of the old program.
+    """Return the first variable of the old program whose value repairs the new one, and the last that it repairs there.
 
     A value that the old program had, too, is right in itself.
     """
     had = [old.value(each) for each in old.bound]
-    wrong = (now for now in new.bound if not any(_near(each, new.value(now)) for each in had))
-    pairs = ((was, now) for now in wrong for was in reversed(old.bound) if _fits(old.value(was), new.value(now)))
-    for was, now in itertools.islice(pairs, _MOST_TRIED):
+    wrong = [now for now in new.bound if not any(_near(each, new.value(now)) for each in had)]
+    pairs = [(was, now) for now in wrong for was in reversed(old.bound) if _fits(old.value(was), new.value(now))]
+    for was, now in pairs[:_MOST_TRIED]:
         if _near(old.result, new.with_value(now, old.value(was))):
-            return was, now
+            last = (each for other, each in reversed(pairs) if other is was)
+            return was, next(each for each in last if _near(old.result, new.with_value(each, old.value(was))))
     return None
 
 

@@ -21,7 +21,7 @@ from relaxfuzz.pytest_plugin.options import Options
 from relaxkit.passes.contract import OracleName
 
 
-def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: Options) -> str:
+def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: Options, beside: int = 0) -> str:
     """Write the text of a failure that other processes can show again.
 
     Args:
@@ -29,6 +29,7 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
         case: The module and passes as they were drawn.
         verdict: What was seen.
         options: Of the run.
+        beside: Lines that are shown below the text.
     """
     try:
         reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout)
@@ -56,7 +57,7 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     ]
     module = reduced.script if script.parts.python else script.parts.module or reduced.script
     above = [*head, *trace, "", *_size(reduced), ""]
-    left = _MOST_LINES - len(above) - len(tail) - 1
+    left = _MOST_LINES - beside - len(above) - len(tail) - 1
     changed = _changed(script.parts.change, left // 2)
     return "\n".join([*above, *_shortened(module, ", in the script", left - len(changed)), *changed, "", *tail])
 
@@ -85,8 +86,8 @@ def _refusal(verdict: Verdict) -> list[str]:
     return [printable(f"if the pass is meant to refuse such modules: PASS.contract = {contract} (docs/own-pass.md)")]
 
 
-_MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 27, 6
-"""Frames of a trace, lines of the whole text, and of a module in it whatever is beside it."""
+_MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 6
+"""Frames of a trace, lines of the whole text, with which pytest writes 40, and of a module whatever is beside it."""
 
 
 def _trace(verdict: Verdict) -> list[str]:

@@ -171,7 +171,7 @@ def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoRet
     judged = ended.judged
     if judged and not judged[0].unknown:
         first, *others = judged
-        texts = [failure_text(body.item, first.case, first.failure, options)]
+        texts = [failure_text(body.item, first.case, first.failure, options, len(others) + 2 * bool(others))]
         if others:
             texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
             texts[-1] += "".join(f"\n    {cut(printable(summary(other.failure)), _WIDTH)}" for other in others)

@@ -41,6 +41,14 @@ CLIP = "a = R.clip(x, R.prim_value(-1), R.prim_value(1))"
             ),
             "R.clip(x, -1, 1) into R.maximum(x, -1.0)",
         ),
+        (  # what is made in two steps is told as a whole
+            (CLIP, "b = R.exp(a)", "return b"),
+            (
+                'a = R.minimum(x, R.const(1.0, "float32"))', 'b = R.maximum(a, R.const(-2.0, "float32"))',
+                "c = R.exp(b)", "return c",
+            ),
+            "R.clip(x, -1, 1) into R.maximum(R.minimum(x, 1.0), -2.0)",
+        ),
         (
             ("a = R.sum(x, axis=[0])", "b = R.sum(x, axis=[1])", "c = R.add(a, b)", "return c"),
             ("a = R.sum(x, axis=[0])", "c = R.add(a, a)", "return c"),
