@@ -337,6 +337,7 @@ def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
 
 
 _FAMILIES = tuple(dict.fromkeys(row.family for row in OPERATORS))
+_RUN = frozenset(row.name for row in OPERATORS if row.executable and row.feature is not Feature.NON_EXECUTABLE)
 
 
 def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -347,13 +348,9 @@ def _rows(top: Scope) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     whole = not top.index(2)
     chosen = {family for family in _FAMILIES if whole or not top.index(2)}
     able = [row if row.feature is None or row.feature in top.features else None for row in OPERATORS]
-    runnable = tuple(row if row and _runs(row) else None for row in able)
+    runnable = tuple(row if row and row.name in _RUN else None for row in able)
     rows = tuple(row if row and row.family in chosen else None for row in runnable)
-    return rows if any(rows) else runnable, tuple(row for row in able if row and not _runs(row))
-
-
-def _runs(row: OperatorRow) -> bool:
-    return row.executable and row.feature is not Feature.NON_EXECUTABLE
+    return rows if any(rows) else runnable, tuple(row for row in able if row and row.name not in _RUN)
 
 
 def _functions(

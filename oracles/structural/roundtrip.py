@@ -20,12 +20,10 @@ that campaigns draw is seen as well.  The seed of the subject's inputs, which th
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
-import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import tvm
 
@@ -45,6 +43,7 @@ from oracles.structural.roundtrip_forms import (
     unit_names,
     unit_of,
 )
+from relaxkit.compat.shims import without_stacks
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.contract import Abi, OracleName
 from relaxkit.passes.pass_ref import GivenPass
@@ -152,7 +151,7 @@ class _Losses:
             if name == TOGETHER and (self.reason or self.by_pass):
                 continue
             subject.stage(OracleName.ROUNDTRIP)
-            with _without_stacks():
+            with without_stacks():
                 loss = loss_in_script(after, name)
                 known = None if loss is None else _known_loss(before, after, name, loss)
             if loss is None:
@@ -192,21 +191,6 @@ def _known_loss(before: tvm.IRModule, after: tvm.IRModule, name: str, loss: Loss
         gone = [loss_in_script(before, each) for each in unit_names(before) if each not in unit_names(after)]
         return next((each for each in gone if each is not None and _key(each) == _key(loss)), None)
     return loss if name != TOGETHER and _unchanged(before, after, name) else loss_in_script(before, name)
-
-
-@contextlib.contextmanager
-def _without_stacks() -> Iterator[None]:
-    """Hide the stack of Python's calls.
-
-    ``R.function`` and ``T.prim_func`` ask for it, with the source line of each frame, whenever they are evaluated: half
-    of the time of a parse. They look at it where they decorate a Python function, which no text that is parsed does.
-    """
-    stack = inspect.stack
-    inspect.stack = lambda context=1: []
-    try:
-        yield
-    finally:
-        inspect.stack = stack
 
 
 def _unchanged(before: tvm.IRModule, after: tvm.IRModule, name: str) -> bool:

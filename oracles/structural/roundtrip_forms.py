@@ -5,6 +5,7 @@ Repro scripts carry a copy of what is here: it may use nothing but TVM and the s
 
 from __future__ import annotations
 
+import functools
 import itertools
 import keyword
 import re
@@ -63,7 +64,7 @@ def loss_in_script(module: tvm.IRModule, name: str) -> Loss | None:
     except Exception as error:
         return "not-printed", str(error)
     try:
-        parsed = tvm.script.from_source(text, check_well_formed=False)
+        parsed = _parsed(text)
     except Exception as error:
         _unwind()
         return "not-parsed", str(error).split("\n --> ", 1)[0].removeprefix("error: ").strip()  # but for the place
@@ -74,6 +75,12 @@ def loss_in_script(module: tvm.IRModule, name: str) -> Loss | None:
     if pair is None:
         return None
     return REFINED if _refined(*pair) else "reads-otherwise", mismatch(*pair)
+
+
+@functools.lru_cache(maxsize=128)
+def _parsed(text: str) -> tvm.IRModule:
+    """Parse a text once: passes that are tried on one module leave most of its functions as they are."""
+    return tvm.script.from_source(text, check_well_formed=False)
 
 
 def _unwind() -> None:

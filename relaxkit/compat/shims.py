@@ -7,6 +7,8 @@ variable is declared with.
 
 from __future__ import annotations
 
+import abc
+import contextlib
 import functools
 import importlib
 import inspect
@@ -196,9 +198,14 @@ def _by_variable(inner: Any) -> Any:
 def iterate_quickly() -> None:
     """Take the items of ``tvm_ffi.Array`` one by one without normalizing each index, which is half of the time.
 
+    Ask ``isinstance`` of TVM's classes without looking for classes that are registered as theirs: there are none.
+
     For processes of campaigns: a twentieth of their time.
     """
     ffi: Any = importlib.import_module("tvm_ffi")
+    classes: Any = type(ffi.Object)
+    if issubclass(classes, abc.ABCMeta):
+        classes.__instancecheck__ = type.__instancecheck__
     functions: Any = importlib.import_module("tvm_ffi._ffi_api")
     if not (hasattr(functions, "ArraySize") and hasattr(functions, "ArrayGetItem")):
         return
@@ -207,3 +214,24 @@ def iterate_quickly() -> None:
         return (functions.ArrayGetItem(self, index) for index in range(functions.ArraySize(self)))
 
     ffi.Array.__iter__ = items
+
+
+@contextlib.contextmanager
+def without_stacks() -> Iterator[None]:
+    """Hide the stack of Python's calls.
+
+    ``R.function`` and ``T.prim_func`` ask for it, with the source line of each frame, whenever they are evaluated: half
+    of the time of a parse. They look at it where they decorate a Python function, which no text that is parsed does.
+    """
+    stack = inspect.stack
+    inspect.stack = lambda context=1: []
+    try:
+        yield
+    finally:
+        inspect.stack = stack
+
+
+def parse_quickly() -> None:
+    """Have every text be parsed so, in processes of campaigns."""
+    script: Any = importlib.import_module("tvm.script")
+    script.from_source = without_stacks()(script.from_source)

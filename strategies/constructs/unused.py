@@ -79,13 +79,14 @@ def _unused(parameters: Sequence[Any], body: Any) -> list[Any]:
         for inner in local.params if isinstance(local, relax.Function) else ():
             free |= {*_defined(inner.ty), *_mentioned(inner.ty)}
     gone: list[Any] = []
-    for parameter in reversed(parameters):
-        rest = [other for other in parameters if other is not parameter and other not in gone]
-        own = set(_defined(parameter.ty))
-        elsewhere = {symbol for other in rest for symbol in _defined(other.ty)}
-        needed = free | {symbol for other in rest for symbol in _mentioned(other.ty)}
-        if parameter not in needed and not (own - elsewhere) & needed:
+    kept = [(parameter, set(_defined(parameter.ty)), set(_mentioned(parameter.ty))) for parameter in parameters]
+    for one in reversed(kept.copy()):
+        parameter, own, _ = one
+        rest = [other for other in kept if other is not one]
+        needed = free.union(*(mentioned for _, _, mentioned in rest))
+        if parameter not in needed and not own.difference(*(defined for _, defined, _ in rest)) & needed:
             gone.append(parameter)
+            kept = rest
     return gone
 
 

@@ -29,7 +29,7 @@ _LENGTH = struct.Struct("<I")
 _OTHERS_WRITE = 0o022
 _DIGEST = hashlib.sha256().digest_size
 _STORES_BETWEEN_SWEEPS = 256
-_SECONDS_BETWEEN_SWEEPS = 60.0
+_SECONDS_BETWEEN_SWEEPS = 600.0
 _TEMPORARY = ".tmp"
 
 
@@ -47,7 +47,7 @@ class DiskCache:
     Args:
         directory: Where the entries live; created on the first store.
         limit: Bytes that the entries may take together; a sweep runs every 256 stores of a process, but
-            not twice a minute, so the directory can exceed the limit by what is stored meanwhile.
+            not twice in ten minutes, so the directory can exceed the limit by what is stored meanwhile.
     """
 
     def __init__(self, directory: Path, limit: int = DEFAULT_LIMIT) -> None:
@@ -120,7 +120,7 @@ class DiskCache:
             raise
 
     def _is_due(self) -> bool:
-        """Say whether no process swept within the last minute: looking at a full directory takes seconds."""
+        """Say whether no process swept within the last ten minutes: looking at a full directory takes seconds."""
         marker = self.directory / ".swept"
         with contextlib.suppress(OSError):
             if time.time() - marker.stat().st_mtime < _SECONDS_BETWEEN_SWEEPS:
