@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import inspect
 import re
 import sys
@@ -54,25 +53,18 @@ def _called(
 ) -> Iterator[str]:
     """Yield the text of what has some names in a module and of what that calls, also in the user's other files."""
     file = _file(module)
-    names = {name for name in names if (file, name) not in seen}
-    seen |= {(file, name) for name in names}
-    if not names or file not in own:
+    fresh = {(file, name) for name in names} - seen
+    seen |= fresh
+    if not fresh or file not in own:
         return
-    statements = reached(ast.parse(read_text(file)), names)
+    statements = reached(ast.parse(read_text(file)), {name for _, name in fresh})
     yield from map(ast.unparse, statements)
-    used = mentioned(statements) | names
-    for each in statements:
-        for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
-            if (alias.asname or alias.name.partition(".")[0]) not in used:
-                continue
-            where, wanted = alias.name, used
-            if isinstance(each, ast.ImportFrom):
-                where = "." * each.level + (each.module or "")
-                where = importlib.util.resolve_name(where, module.__package__) if each.level else where
-                inner = f"{where}.{alias.name}"
-                where, wanted = (inner, used) if inner in sys.modules else (where, {alias.name})
-            if where in sys.modules:
-                yield from _called(sys.modules[where], wanted, own, seen)
+    used = mentioned(statements) | {*names}
+    for value in (vars(module)[name] for name in used & {*vars(module)}):
+        if inspect.ismodule(value):
+            yield from _called(value, used, own, seen)
+        elif (home := sys.modules.get(str(getattr(value, "__module__", "")))) not in (None, module):
+            yield from _called(home, {getattr(value, "__name__", "")}, own, seen)
 
 
 def _texts(files: Iterable[Path]) -> Iterator[str]:

@@ -39,18 +39,22 @@ def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, argument
         Unsupported: It cannot run one of them; ``Undefined`` and ``Raised`` as it does.
     """
     names = (name_in(module, public_functions(module)[symbol]) for module in (before, after))
-    old, new = (_Evaluated(each, name, tuple(arguments)) for each, name in zip((before, after), names, strict=True))
+    old, new = (
+        _TracedFunction(each, name, tuple(arguments)) for each, name in zip((before, after), names, strict=True)
+    )
     yield from _told(old, new)
 
 
-def _told(old: _Evaluated, new: _Evaluated) -> Iterator[str]:
+def _told(old: _TracedFunction, new: _TracedFunction) -> Iterator[str]:
     if _near(old.result, new.result):
         return
     pair = _descended(old, new, *(_repaired(old, new) or (old.function.body.body, new.function.body.body)))
     was, now = (each.resolved(expr) for each, expr in zip((old, new), pair, strict=True))
     if type(was) is type(now) and (not isinstance(was, relax.Call) or _alike(was, now)):
         if isinstance(was, relax.Call) and (name := str(getattr(was.op, "name_hint", ""))):
-            inner = [_Evaluated(each.module, name, each.values(call.args)) for each, call in ((old, was), (new, now))]
+            inner = [
+                _TracedFunction(each.module, name, each.values(call.args)) for each, call in ((old, was), (new, now))
+            ]
             yield from _told(*inner)
         return  # else the cause is inside of a branch, or of a function that is a value
     shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
@@ -64,7 +68,7 @@ def _told(old: _Evaluated, new: _Evaluated) -> Iterator[str]:
 
 
 @dataclass
-class _Evaluated:
+class _TracedFunction:
     """A function of a module, and its values on some arguments."""
 
     module: tvm.IRModule
@@ -148,7 +152,7 @@ class _Evaluated:
         return self.text(expr, known, 0 if shared else depth - 1)
 
 
-def _repaired(old: _Evaluated, new: _Evaluated) -> tuple[relax.Var, relax.Var] | None:
+def _repaired(old: _TracedFunction, new: _TracedFunction) -> tuple[relax.Var, relax.Var] | None:
     """Return the first variable of the old program whose value repairs the new one, and the last that it repairs there.
 
     A value that the old program had, too, is right in itself.
@@ -168,7 +172,7 @@ def _fits(expected: Any, seen: Any) -> bool:
     return found is not None and found.kind == "wrong-value"
 
 
-def _descended(old: _Evaluated, new: _Evaluated, was: Any, now: Any) -> tuple[Any, Any]:
+def _descended(old: _TracedFunction, new: _TracedFunction, was: Any, now: Any) -> tuple[Any, Any]:
     """Return the innermost operands that differ, of what is computed alike."""
     left, right = old.resolved(was), new.resolved(now)
     operands = [operands_of(each) for each in (left, right)]

@@ -168,7 +168,7 @@ class _Told:
         Empty where nobody can say.
         """
         details, before = self.evidence.details, self.modules[0]
-        if self.subject.plan.steps[self.step].ref.is_user is False or self.evidence.kind != "wrong-value":
+        if not self.subject.plan.steps[self.step].ref.is_user or self.evidence.kind != "wrong-value":
             return []
         try:
             name = name_in(before, public_functions(before)[details.entry])
@@ -300,10 +300,8 @@ def _crash(culprit: str, told: _Told) -> str:
         return _fit(f"{told.asked} {done}", "", told.error)
     if not (place := told.evidence.details.place):
         return _fit(f"{culprit} fails", told.when, told.error)
-    when = (
-        told.when if told.nearest is not None or told.when.startswith("on") else ""
-    )  # the line says more than a guess
-    error = told.error if " " in told.error.strip(": ") or not told.error else f": {told.evidence.kind}{told.error}"
+    when = told.when if told.nearest or told.when.startswith("on") else ""  # the line says more than a guess
+    error = told.error if " " in told.error[2:] or not told.error else f": {told.evidence.kind}{told.error}"
     return _fit(f"{culprit} fails at {place}", when, error)
 
 

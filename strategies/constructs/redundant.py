@@ -64,15 +64,12 @@ def _again(scope: Scope, value: Value) -> Value:
 def duplicate(scope: Scope) -> Value | None:
     """Draw a call once more, of any block that is still visible; of an operator when nothing can be repeated.
 
-    Half of the time it is the operator that is drawn once more, of the same operands but for one, or with its own
-    attributes: to a pass that looks for equal calls these are alike.
+    Half of the time the operator is drawn once more, of the same operands or of all but one, with attributes of its
+    own: a pass that looks for equal calls may take the two for equal.
     """
     bound = [(v, e) for v in reversed(scope.values[-24:]) if (e := repeatable(scope, v)) is not None]
     if not bound:
-        value = scope.tensor()
-        expr = _no_op(value)
-        scope.emit(expr, value.bounds)
-        return scope.emit(expr, value.bounds)
+        return _twice(scope)[1]
     value, expr = scope.pick([each for each in bound if operator_of(each[1]) in scope.module.aimed] or bound)
     near = _nearly(scope, expr) if scope.flip() else None
     return near or scope.emit(expr, value.bounds, parts=value.parts, device=value.device)
@@ -101,10 +98,13 @@ def duplicate_in_use(scope: Scope, draw: Callable[[Scope], Value | None]) -> Val
             if scope.flip():
                 _nearly(scope, expr)
             return joined_with(scope, value, again, value.device)
+    return joined_with(scope, *_twice(scope))
+
+
+def _twice(scope: Scope) -> tuple[Value, Value]:
     value = scope.tensor()
     expr = _no_op(value)
-    left, right = scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)
-    return joined_with(scope, left, right)
+    return scope.emit(expr, value.bounds), scope.emit(expr, value.bounds)
 
 
 def dead(scope: Scope) -> Value | None:
