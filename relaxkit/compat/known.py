@@ -62,7 +62,15 @@ def numbers(version: str) -> tuple[int, ...]:
 # What the installed release lacks is skipped by name with a reason. No table lists it: TVM is asked, so that a build
 # from source is treated by what it has.
 
-_HOMES = ("transform", "backend", "backend.adreno.transform", "distributed.transform", "training.utils")
+_HOMES = (
+    "transform",
+    "backend",
+    "backend.adreno.transform",
+    "distributed.transform",
+    "training.utils",
+    "dpl",
+    "binding_rewrite",
+)
 """Modules of ``tvm.relax`` that hold passes."""
 
 

@@ -160,6 +160,13 @@ ROWS: tuple[Exclusion, ...] = (
         for backend in _GPU_BACKENDS
         for name in (*_LISTS, "library_dispatch_passes")
     ),
+    *(
+        Exclusion(name, Why.SAME_AS, f"what PatternMatchingRewriter makes of {of}", "tvm/relax/dpl/rewrite.py",
+                  ("PatternMatchingRewriter",))
+        for name, of in (
+            ("ExprPatternRewriter", "a pattern"), ("OrRewriter", "two others"), ("TupleRewriter", "a tuple of patterns")
+        )
+    ),
     _no_pass("DataflowBlockPass", "base class of the passes that `dataflowblock_pass` makes"),
     _no_pass("FunctionPass", "base class of the passes that `function_pass` makes"),
     _no_pass("FusionPattern", "an argument of FuseOpsByPattern"),

@@ -31,7 +31,7 @@ _FOLLOWERS = ("relax.nn.relu", "relax.exp", "relax.negative")
 def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
     """Draw FuseOpsByPattern: one to three patterns, longer ones first, since the first match takes its operators."""
     terms = choices.subset(facts.chains)[:3] if facts.chains else []
-    drawn = [_pattern(choices, term) for term in terms] or [choices.pick(COMMON)]
+    drawn = [drawn_pattern(choices, term) for term in terms] or [choices.pick(COMMON)]
     backend = ABSENT if choices.index(16) == 15 else EXTERNAL
     patterns = ", ".join(_entry(choices, f"{backend}.{name}", text) for name, text in drawn)
     return call(
@@ -43,7 +43,7 @@ def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
     )
 
 
-def _pattern(choices: Choices, term: Term) -> tuple[str, str]:
+def drawn_pattern(choices: Choices, term: Term) -> tuple[str, str]:
     """Return the name and text of a pattern that matches the term; sometimes one that need not."""
     names: list[str] = []
     text = _call(choices, term, names)

@@ -29,6 +29,7 @@ from strategies.pass_arguments.lowering import (
     split,
 )
 from strategies.pass_arguments.patterns import fuse_by_pattern
+from strategies.pass_arguments.rewriters import bindings, calls, edits, rewriter, rewrites_something
 from strategies.pass_arguments.row import AIMED, NEAR, NEVER, UNLIKELY, PassRow, calls_all, calls_any
 
 _CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv1d_transpose", "nn.conv2d_transpose")
@@ -219,6 +220,10 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("UpdateParamType", update_types, weight=51),
     PassRow("UpdateVDevice", update_device, weight=143, aimed_weight=6, meant_for=lambda facts: facts.vdevices > 0),
     PassRow("VMShapeLower", texts=("", "emit_err_ctx=False"), weight=107),
+    PassRow("DataflowBlockRewrite", edits),
+    PassRow("PatternMatchingRewriter", rewriter, finds=rewrites_something),
+    PassRow("rewrite_bindings", bindings, finds=lambda facts: bool(facts.chains)),
+    PassRow("rewrite_call", calls, finds=rewrites_something),
     PassRow("build:cpu", lambda choices, facts: 'relax.get_default_pipeline(tvm.target.Target("llvm"))', weight=127),
     PassRow("build:default", lambda choices, facts: 'relax.get_pipeline("default")', weight=139),
     PassRow("build:zero", lambda choices, facts: 'relax.get_pipeline("zero")', weight=117),

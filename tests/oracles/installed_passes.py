@@ -22,6 +22,8 @@ ROOMS = (
 """Packages whose public names are looked at, with all that is in them."""
 FFI_ROOMS = ("relax.transform.", "relax.backend.", "relax.distributed.transform.", "relax.training.")
 """Prefixes of the global functions that are looked at."""
+REWRITERS = ("tvm.relax.dpl.rewrite", "tvm.relax.binding_rewrite")
+"""Modules of which users make passes: what rewrites by patterns, and what edits blocks."""
 _LISTS = "_passes"
 """End of the names of functions of a backend's pipeline that give a list of passes."""
 
@@ -30,10 +32,10 @@ def installed_passes() -> dict[str, tuple[str, ...]]:
     """Return the name -> where the installed TVM offers it, sorted.
 
     A name is that of a pass, of something that looks like one (a capitalised public name), of a stock pipeline
-    (``pipeline zero``) or of a backend's list of passes (``cpu_generic.legalize_passes``).
+    (``pipeline zero``), of a backend's list of passes (``cpu_generic.legalize_passes``), or of a rewriter.
     """
     found: dict[str, list[str]] = {}
-    for name, place in sorted({*_python(), *_ffi(), *_pipelines()}):
+    for name, place in sorted({*_python(), *_ffi(), *_pipelines(), *_rewriters()}):
         found.setdefault(name, []).append(place)
     return {name: tuple(places) for name, places in found.items()}
 
@@ -109,3 +111,10 @@ def _pipelines() -> Iterator[tuple[str, str]]:
 
     for name in PIPELINE_MAP:
         yield f"pipeline {name}", f"relax.pipeline.PIPELINE_MAP[{name!r}]"
+
+
+def _rewriters() -> Iterator[tuple[str, str]]:
+    for room in REWRITERS:
+        for name, value in vars(importlib.import_module(room)).items():
+            if getattr(value, "__module__", "") == room and "rewrite" in name.lower():
+                yield name, f"{room}.{name}".removeprefix("tvm.")

@@ -12,6 +12,7 @@ from relaxkit.passes.contracts import (
     fusion,
     lowering,
     params,
+    patterns,
     pipelines,
     rewrite,
     training,
@@ -24,7 +25,7 @@ def _of_relax(row: Contract) -> Contract:
     return replace(row, preconditions=(no_distributed_tensors, *row.preconditions))
 
 
-_THEMES = (clean, params, algebra, rewrite, training, fusion, lowering, unavailable, pipelines)
+_THEMES = (clean, params, algebra, patterns, rewrite, training, fusion, lowering, unavailable, pipelines)
 _ROWS = (row for theme in _THEMES for row in theme.ROWS)
 CONTRACTS: dict[str, Contract] = {
     row.name: row if Trait.TAKES_DISTRIBUTED in row.traits else _of_relax(row) for row in _ROWS

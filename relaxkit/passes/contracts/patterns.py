@@ -1,0 +1,70 @@
+"""Contracts of what users make passes of: rewriters by patterns (``tvm.relax.dpl``), and edits of dataflow blocks.
+
+Their arguments are functions of the user's; those that are drawn keep what is computed (``rewriters`` in
+``strategies.pass_arguments``).  What is promised is what TVM documents, and that TVM itself adds no change.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from relaxkit.passes.claims import patterns
+from relaxkit.passes.contract import Contract, Idempotence, Operators, Variant, stated
+from relaxkit.passes.contracts.shared import ONE_BY_ONE, REWRITER, refused
+from relaxkit.passes.preconditions import no_calls_in_place
+
+_MADE = tuple(
+    f"relax.{name}"
+    for name in (
+        "add",
+        "equal",
+        "less",
+        "less_equal",
+        "logical_not",
+        "maximum",
+        "min",
+        "multiply",
+        "negative",
+        "reshape",
+    )
+)
+_CLEANS = Operators(
+    "the user's function says what it makes; dataflow_expr_rewriter.cc cleans up", ("*",), ("*", *_MADE)
+)
+_WIDE_TUPLE = refused(
+    "ir/dataflow_expr_rewriter.cc",
+    (r"limited to tuples with 3 elements or fewer", "a pattern of a wide tuple", ": the message names the limitation"),
+)
+_Rewriter = partial(
+    Contract,
+    where="relax.dpl",
+    # A rewritten call in place would be done at another moment, or twice.
+    preconditions=(no_calls_in_place,),
+    inside=REWRITER[:-1],
+    functions=ONE_BY_ONE,
+    operators=_CLEANS,
+    idempotence=Idempotence.FIXPOINT,
+    fixpoint_runs=3,
+    notes="cleans up by CanonicalizeBindings, whose fixed point it inherits",
+    refusals=_WIDE_TUPLE,
+)
+
+ROWS: tuple[Contract, ...] = (
+    _Rewriter("rewrite_call", postconditions=stated(patterns.changed_without_match, patterns.match_missed)),
+    _Rewriter("PatternMatchingRewriter"),
+    _Rewriter("rewrite_bindings"),
+    Contract(
+        "DataflowBlockRewrite",
+        where="relax",
+        preconditions=(no_calls_in_place,),
+        functions=ONE_BY_ONE,
+        operators=Operators("its documentation: adds what is given, and removes what is unused", ("*",), ("*", *_MADE)),
+        variants=(
+            Variant(
+                r"edit\.(add|remove_unused)",
+                {"idempotence": Idempotence.NEVER},
+                "its documentation: each run adds, or removes, one",
+            ),
+        ),
+    ),
+)
