@@ -110,6 +110,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted("postcondition.py", "drops_attribute", Name.POSTCONDITION, 30),
     Planted("postcondition.py", "drops_module_attributes", Name.POSTCONDITION, 10),
     Planted("postcondition.py", "leaves_probe", Name.POSTCONDITION, 10),
+    Planted("postcondition.py", "cleans_unmatched", Name.POSTCONDITION, 30),
     Planted("numeric.py", "swapped_subtract", Name.NUMERIC, 1200),
     Planted("numeric.py", "integer_clip", Name.NUMERIC, 200, first=35),
     Planted("numeric.py", "axis_off_by_one", Name.NUMERIC, 200, first=45),

@@ -13,9 +13,12 @@ from typing import Any
 
 import tvm
 from tvm import relax
+from tvm.relax import dpl
 
+from relaxkit.ir.walk import places
 from relaxkit.passes.claims.clean import dead_binding_left, equal_calls_left
 from relaxkit.passes.claims.common import functions_changed, operators_changed
+from relaxkit.passes.claims.patterns import changed_without_match
 from relaxkit.passes.claims.restructure import unreached_function_left
 from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, Postcondition
 
@@ -231,3 +234,38 @@ def leaves_probe_clean() -> Any:
         return function if probed.same_as(function) else _copied_with(function, function.body)
 
     return _module_pass("leaves_probe", lambda mod: _rebuilt(mod, change))
+
+
+class _Rewriting(_Built):
+    """A run of a rewriter of square roots."""
+
+    def __init__(self, ran: Any) -> None:
+        super().__init__(ran)
+        self.arguments = {"0": dpl.is_op("relax.sqrt")(dpl.wildcard())}
+
+
+def _unmatched(ran: Any) -> str:
+    return changed_without_match(_Rewriting(ran))
+
+
+_rewrites_roots = _promise(("a function without a match stays", _unmatched))
+
+
+def _takes_root(function: Any) -> bool:
+    return any(place.value.op == tvm.ir.Op.get("relax.sqrt") for place in places(function) if _is_call(place.value))
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, relax.Call)
+
+
+@_rewrites_roots
+def cleans_unmatched() -> Any:
+    """Cleans up after a rewriter of square roots, also where there was none to rewrite."""
+    return _module_pass("cleans_unmatched", lambda mod: _without_dead_code(mod, lambda function: False))
+
+
+@_rewrites_roots
+def cleans_unmatched_clean() -> Any:
+    """Cleans up where there are square roots."""
+    return _module_pass("cleans_unmatched", lambda mod: _without_dead_code(mod, lambda f: not _takes_root(f)))
