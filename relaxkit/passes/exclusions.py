@@ -61,13 +61,6 @@ def _of_cpu(name: str, *passes: str) -> Exclusion:
 
 ROWS: tuple[Exclusion, ...] = (
     Exclusion(
-        "AnnotateCustomMemoryScope",
-        Why.GPU,
-        "puts values into the texture memory of Adreno GPUs: on other targets it raises on nearly every module, and "
-        "without a target it ends the process",
-        f"its documentation ('This is Adreno specific pass'); {_MEASURED}",
-    ),
-    Exclusion(
         "AppendReshapeToBNRewriterPass",
         Why.GPU,
         "a step of OpenCLMLOffLoad, for a kernel library of Adreno GPUs",

@@ -132,3 +132,31 @@ def bounded_fusion(choices: Choices, facts: Facts) -> str:
     if choices.index(4) < 3:
         return text
     return with_option(text, "relax.FuseOps.max_depth", choices.pick((1, 2, 3, 5)))
+
+
+_TEXTURES = 'tvm.target.Target("qcom/adreno-opencl-texture")'
+_KEPT = '["relax.nn.conv2d", "relax.nn.max_pool2d", "relax.nn.adaptive_avg_pool2d"]'
+_LAID_OUT = (
+    'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW4c", "OIHW4o", "NCHW4c"]}), relax.transform.Normalize()'
+)
+_TO_TEXTURES = (
+    f"{_LAID_OUT}, relax.transform.FoldConstant(), relax.transform.LegalizeOps(skip_ops={_KEPT})",
+    "relax.transform.LegalizeOps()",
+)
+"""What stands before AnnotateCustomMemoryScope in the pipeline of Adreno (``tvm.relax.backend.adreno.pipeline``), and
+what is needed of it for kernels alone."""
+_FROM_TEXTURES = (
+    "relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(), "
+    "relax.transform.FuseTIR(), relax.transform.DeadCodeElimination(), "
+    "relax.backend.adreno.transform.FoldVDeviceScopeChange(), relax.transform.DeadCodeElimination(), "
+    "relax.transform.SpecializePrimFuncBasedOnCallSite()"
+)
+"""What stands behind it there, without the kernels for that device."""
+
+
+def textures(choices: Choices, facts: Facts) -> str:
+    """Draw AnnotateCustomMemoryScope with what the pipeline of Adreno runs before it, and perhaps behind it."""
+    before = _TO_TEXTURES[0] if any("conv2d" in name for name in facts.calls) else choices.pick(_TO_TEXTURES)
+    behind = f", {_FROM_TEXTURES}" if choices.index(2) else ""
+    own = call("AnnotateCustomMemoryScope", _TEXTURES)
+    return f"tvm.transform.Sequential([{before}, relax.transform.AnnotateTIROpPattern(), {own}{behind}])"

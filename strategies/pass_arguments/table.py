@@ -27,6 +27,7 @@ from strategies.pass_arguments.lowering import (
     legalize,
     run_codegen,
     split,
+    textures,
 )
 from strategies.pass_arguments.patterns import fuse_by_pattern
 from strategies.pass_arguments.rewriters import bindings, calls, edits, rewriter, rewrites_something
@@ -61,6 +62,12 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("AdjustMatmulOrder", weight=58, aimed_weight=5, finds=calls_all(matmul=2)),
     PassRow("AllocateWorkspace", weight=5000, aimed_weight=50, meant_for=lambda facts: facts.workspace),
     PassRow("AlterOpImpl", alter, weight=4500, meant_for=lambda facts: bool(facts.replaceable), fitness=NEAR),
+    PassRow(
+        "AnnotateCustomMemoryScope",
+        textures,
+        finds=calls_any("nn.conv2d", "nn.max_pool2d", "nn.adaptive_avg_pool2d", "layout_transform"),
+        raises=lambda facts: not facts.simple or facts.function_calls or facts.local_functions,
+    ),
     PassRow("AnnotateTIROpPattern", weight=70),
     PassRow(
         "AppendLoss",

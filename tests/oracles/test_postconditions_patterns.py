@@ -13,7 +13,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from oracles import check
-from relaxkit.passes.claims.patterns import changed_without_match, match_missed
+from relaxkit.passes.claims.rewrite import changed_without_match, match_missed
 from relaxkit.passes.contract import Ran
 from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.passes.pass_ref import PassRef

@@ -18,8 +18,8 @@ from tvm.relax import dpl
 from relaxkit.ir.walk import places
 from relaxkit.passes.claims.clean import dead_binding_left, equal_calls_left
 from relaxkit.passes.claims.common import functions_changed, operators_changed
-from relaxkit.passes.claims.patterns import changed_without_match
 from relaxkit.passes.claims.restructure import unreached_function_left
+from relaxkit.passes.claims.rewrite import changed_without_match
 from relaxkit.passes.contract import Contract, Idempotence, NumericPromise, Postcondition
 
 _SOURCE = "the planted pass itself"

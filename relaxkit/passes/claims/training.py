@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import tvm_ffi
-from tvm import relax
+from tvm import relax, tirx
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.operator_facts import GRADIENTS
-from relaxkit.ir.types import has_distributed_tensors, static_dims
+from relaxkit.ir.types import flat, has_distributed_tensors, static_dims
 from relaxkit.ir.walk import operator_calls, operator_has, operator_of, places
-from relaxkit.passes.claims.common import untouched
+from relaxkit.passes.claims.common import placed, untouched
 from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
 
 _SUFFIX = "_adjoint"
@@ -169,4 +169,22 @@ def all_reduce_left(ran: Any) -> str:
                 summed = value.op.global_symbol == "runtime.disco.allreduce" and int(value.args[1].values[0]) == 0
                 if summed and value.args[0] in allocated:
                     return f"a sum over devices is left\nleaves a runtime.disco.allreduce in {name}"
+    return ""
+
+
+@claimed(
+    "textures are of five dims, the last of four",
+    'src/relax/backend/adreno/annotate_custom_storage.cc: "currently we support only textures been made from 5d '
+    'tensors", and "inner dimension = 4"',
+)
+def texture_of_another_shape(ran: Any) -> str:
+    """Find a tensor in texture memory that has another shape than the memory takes."""
+    for name, place in placed(ran.after):
+        for ty in flat(place.var.ty):
+            if not isinstance(ty, relax.TensorType):
+                continue
+            scope = str(ty.vdevice.memory_scope) if ty.vdevice is not None else ""
+            dims = list(ty.shape.values) if isinstance(ty.shape, relax.ShapeExpr) else []
+            if "texture" in scope and [int(dim) for dim in dims[4:] if isinstance(dim, tirx.IntImm)] != [4]:
+                return f"a texture has another shape\nputs a tensor of {len(dims)} dims into {scope} in {name}"
     return ""

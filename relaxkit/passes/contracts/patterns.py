@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from relaxkit.passes.claims import patterns
+from relaxkit.passes.claims import rewrite
 from relaxkit.passes.contract import Contract, Idempotence, Operators, Variant, stated
 from relaxkit.passes.contracts.shared import ONE_BY_ONE, REWRITER, refused
 from relaxkit.passes.preconditions import no_calls_in_place
@@ -50,7 +50,7 @@ _Rewriter = partial(
 )
 
 ROWS: tuple[Contract, ...] = (
-    _Rewriter("rewrite_call", postconditions=stated(patterns.changed_without_match, patterns.match_missed)),
+    _Rewriter("rewrite_call", postconditions=stated(rewrite.changed_without_match, rewrite.match_missed)),
     _Rewriter("PatternMatchingRewriter"),
     _Rewriter("rewrite_bindings"),
     Contract(

@@ -13,12 +13,15 @@ from relaxkit.passes.claims.training import (
     calls_differ,
     distributed_left,
     global_view_left,
+    texture_of_another_shape,
     undistributed_differ,
 )
 from relaxkit.passes.contract import (
+    Abi,
     Contract,
     EvidenceClass,
     Idempotence,
+    Kept,
     NumericPromise,
     Postcondition,
     Refusal,
@@ -27,7 +30,13 @@ from relaxkit.passes.contract import (
     stated,
 )
 from relaxkit.passes.contracts.lowering import CALLS
-from relaxkit.passes.contracts.shared import REWRITER, none_left
+from relaxkit.passes.contracts.shared import (
+    PARTS_OF_LEVEL_ONE,
+    REWRITER,
+    UNSUPPORTED_DTYPE,
+    WINDOWED_ATTENTION,
+    none_left,
+)
 from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
 
 _SOURCE = "tvm/relax/distributed/transform/transform.py"
@@ -60,6 +69,23 @@ def _distributed(name: str, prepare: tuple[str, ...], done: Postcondition, *refu
 
 
 ROWS: tuple[Contract, ...] = (
+    Contract(
+        "AnnotateCustomMemoryScope",
+        where="relax.backend.adreno.transform",
+        composed=True,  # with what the pipeline of Adreno runs around it, for it needs what they leave
+        gives=Stage.LEGALIZED,
+        idempotence=Idempotence.UNKNOWN,
+        address_ordered=True,
+        costly=True,
+        numeric=NumericPromise.NONE,
+        abi=Abi.OTHER,  # parameters come to be on the device
+        keeps_public_signatures=False,
+        changes=frozenset({Kept.GLOBAL_INFOS, Kept.KERNELS}),
+        environment=PARTS_OF_LEVEL_ONE,
+        refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
+        postconditions=stated(texture_of_another_shape),
+        notes="nothing here runs what is for the texture memory of Adreno GPUs: the structure is judged",
+    ),
     Contract(
         "FoldVDeviceScopeChange",
         inside=REWRITER,
