@@ -93,6 +93,7 @@ FORMS: dict[OracleName, OracleForms] = {
 }
 PIECES = (
     "relaxkit/passes/configured.py",
+    "relaxkit/passes/relaid.py",
     "fuzzer/repro/pieces/frame.py",
     "fuzzer/repro/pieces/death.py",
     "relaxkit/ir/functions.py",

@@ -70,6 +70,7 @@ _HOMES = (
     "training.utils",
     "dpl",
     "binding_rewrite",
+    "analysis",
 )
 """Modules of ``tvm.relax`` that hold passes."""
 

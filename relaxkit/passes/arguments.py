@@ -86,7 +86,7 @@ def _fits(value: np.ndarray[Any, Any], ty: Any) -> bool:
 
 
 def _bound(tree: ast.expr) -> dict[str, Any] | None:
-    """Return the arguments of a ``BindParams`` whose keys are variables; ``None`` of any other expression.
+    """Return the arguments of a ``BindParams`` or ``BindSymbolicVars`` whose keys are variables; else ``None``.
 
     The variables are those of the module that the pass will be applied to.  A text that is to build the pass for any
     module looks them up by name when it meets the module::
@@ -97,8 +97,10 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
             )(mod),
             opt_level=0, name="BindParams")
     """
-    call = _call_of("BindParams", tree)
-    return None if call in (None, tree) else {"0": _evaluated(call.args[0]), "1": _by_variable(call.args[1])}
+    if (call := _call_of("BindParams", tree)) not in (None, tree):
+        return {"0": _evaluated(call.args[0]), "1": _by_variable(call.args[1])}
+    call = _call_of("BindSymbolicVars", tree)
+    return None if call in (None, tree) else {"0": _by_variable(call.args[0]), "1": _evaluated(call.args[1])}
 
 
 def _by_variable(binding: ast.expr) -> dict[str, Any]:

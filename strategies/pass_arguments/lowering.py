@@ -134,6 +134,11 @@ def bounded_fusion(choices: Choices, facts: Facts) -> str:
     return with_option(text, "relax.FuseOps.max_depth", choices.pick((1, 2, 3, 5)))
 
 
+def relay(choices: Choices, facts: Facts) -> str:
+    """Draw suggest_layout_transforms: a share of the kernels, and how their results are laid out."""
+    return f'relaid({choices.index(8)}, "{choices.pick(("reversed", "packed", "rotated"))}")'
+
+
 _TEXTURES = 'tvm.target.Target("qcom/adreno-opencl-texture")'
 _KEPT = '["relax.nn.conv2d", "relax.nn.max_pool2d", "relax.nn.adaptive_avg_pool2d"]'
 _LAID_OUT = (

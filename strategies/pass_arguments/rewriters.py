@@ -18,7 +18,7 @@ _ANY = ("float32", "float64", "float16", "int32", "int64", "int8", "uint8", "boo
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OperatorRule:
     """A replacement for the calls of an operator.
 
     Attributes:
@@ -35,17 +35,17 @@ class Rule:
 
 
 _RESHAPED = "relax.op.reshape({0}, call.ty.shape) if isinstance(call.ty.shape, relax.ShapeExpr) else call"
-RULES: tuple[Rule, ...] = (
-    Rule("relax.subtract", 2, "relax.op.add({0}, relax.op.negative({1}))"),
-    Rule("relax.nn.relu", 1, "relax.op.maximum({0}, relax.const(0, {dtype}))"),
-    Rule("relax.square", 1, "relax.op.multiply({0}, {0})"),
-    Rule("relax.negative", 1, "relax.op.multiply({0}, relax.const(-1, {dtype}))"),
-    Rule("relax.greater", 2, "relax.op.less({1}, {0})", _BOOL),
-    Rule("relax.greater_equal", 2, "relax.op.less_equal({1}, {0})", _BOOL),
-    Rule("relax.not_equal", 2, "relax.op.logical_not(relax.op.equal({0}, {1}))", _BOOL),
-    Rule("relax.expand_dims", 1, _RESHAPED, _ANY),
-    Rule("relax.squeeze", 1, _RESHAPED, _ANY),
-    Rule("relax.flatten", 1, _RESHAPED, _ANY),
+RULES: tuple[OperatorRule, ...] = (
+    OperatorRule("relax.subtract", 2, "relax.op.add({0}, relax.op.negative({1}))"),
+    OperatorRule("relax.nn.relu", 1, "relax.op.maximum({0}, relax.const(0, {dtype}))"),
+    OperatorRule("relax.square", 1, "relax.op.multiply({0}, {0})"),
+    OperatorRule("relax.negative", 1, "relax.op.multiply({0}, relax.const(-1, {dtype}))"),
+    OperatorRule("relax.greater", 2, "relax.op.less({1}, {0})", _BOOL),
+    OperatorRule("relax.greater_equal", 2, "relax.op.less_equal({1}, {0})", _BOOL),
+    OperatorRule("relax.not_equal", 2, "relax.op.logical_not(relax.op.equal({0}, {1}))", _BOOL),
+    OperatorRule("relax.expand_dims", 1, _RESHAPED, _ANY),
+    OperatorRule("relax.squeeze", 1, _RESHAPED, _ANY),
+    OperatorRule("relax.flatten", 1, _RESHAPED, _ANY),
 )
 _BY_OPERATOR = {rule.operator: rule for rule in RULES}
 _COPIES = (
@@ -69,7 +69,7 @@ def rewrites_something(facts: Facts) -> bool:
     return not facts.operators.isdisjoint(_BY_OPERATOR)
 
 
-def _rule(choices: Choices, facts: Facts) -> Rule | None:
+def _rule(choices: Choices, facts: Facts) -> OperatorRule | None:
     known = [rule for rule in RULES if rule.operator in facts.operators]
     return choices.pick(known) if known and choices.index(4) < 3 else None
 
@@ -105,7 +105,7 @@ _PARTS = (
 """Patterns of operands: some match nearly anything, some little."""
 
 
-def _guarded(rule: Rule, operands: list[str]) -> str:
+def _guarded(rule: OperatorRule, operands: list[str]) -> str:
     """Return the text of what a rule makes of a call, where it is for the call's dtype; the call itself otherwise."""
     becomes = rule.becomes.format(*operands, dtype="str(call.ty.dtype)")
     return f"call if str(call.ty.dtype) not in {rule.dtypes} else {becomes}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
@@ -22,8 +23,8 @@ ROOMS = (
 """Packages whose public names are looked at, with all that is in them."""
 FFI_ROOMS = ("relax.transform.", "relax.backend.", "relax.distributed.transform.", "relax.training.")
 """Prefixes of the global functions that are looked at."""
-REWRITERS = ("tvm.relax.dpl.rewrite", "tvm.relax.binding_rewrite")
-"""Modules of which users make passes: what rewrites by patterns, and what edits blocks."""
+REWRITERS = ("tvm.relax.dpl.rewrite", "tvm.relax.binding_rewrite", "tvm.relax.analysis.analysis")
+"""Modules of which users make passes: what rewrites by patterns, edits blocks, or suggests layouts."""
 _LISTS = "_passes"
 """End of the names of functions of a backend's pipeline that give a list of passes."""
 
@@ -116,5 +117,5 @@ def _pipelines() -> Iterator[tuple[str, str]]:
 def _rewriters() -> Iterator[tuple[str, str]]:
     for room in REWRITERS:
         for name, value in vars(importlib.import_module(room)).items():
-            if getattr(value, "__module__", "") == room and "rewrite" in name.lower():
+            if getattr(value, "__module__", "") == room and re.search("rewrite|^suggest_", name.lower()):
                 yield name, f"{room}.{name}".removeprefix("tvm.")

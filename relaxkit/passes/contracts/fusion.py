@@ -166,6 +166,24 @@ ROWS: tuple[Contract, ...] = (
         "kernel of the old layout",
     ),
     _OnKernels(
+        "suggest_layout_transforms",
+        where="relax.analysis",
+        inside=("AlterOpImpl",),
+        traits=frozenset({Trait.NAMES_THE_GIVEN}),
+        idempotence=Idempotence.NEVER,
+        changes=frozenset({Kept.KERNELS}),
+        refusals=(
+            Refusal(
+                "ScheduleError",
+                r"binding values of the .* are not variables of outer loops",
+                "a block that the schedule does not transform",
+                "src/s_tir/schedule/primitive/layout_transformation.cc: the message names what the primitive needs",
+            ),
+        ),
+        notes="as TVM's tests apply it (test_analysis_suggest_layout_transforms.py): the suggested transforms, made by "
+        "a schedule, keep what the kernel computes, and AlterOpImpl lays out what the kernel is called with",
+    ),
+    _OnKernels(
         "AttachAttrLayoutFreeBuffers",
         inside=("s_tir.renew_defs",),  # attach_attr_layout_free_buffers.cc
         postconditions=stated(fusion.free_buffers_wrong),
