@@ -58,6 +58,9 @@ ROWS: tuple[Contract, ...] = (
         where="relax",
         preconditions=(no_calls_in_place,),
         functions=ONE_BY_ONE,
+        idempotence=Idempotence.FIXPOINT,
+        fixpoint_runs=3,
+        notes="what only a dead local function captured is dead for the next run",
         operators=Operators("its documentation: adds what is given, and removes what is unused", ("*",), ("*", *_MADE)),
         variants=(
             Variant(
