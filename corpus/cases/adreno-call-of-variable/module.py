@@ -1,0 +1,18 @@
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):
+        # from tvm.script import relax as R
+        
+        @R.function
+        def lv(x1: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):
+            return x1
+
+        lv1: R.Tensor((1,), dtype="float32") = lv(x)
+        return lv1

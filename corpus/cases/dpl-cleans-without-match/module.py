@@ -1,0 +1,12 @@
+# mypy: ignore-errors
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((), dtype="float32"), x1: R.Tensor((1,), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        lv: R.Tensor((1,), dtype="float32") = R.abs(x1)
+        return x

@@ -1,0 +1,15 @@
+# mypy: ignore-errors
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        with R.dataflow():
+            a = R.nn.relu(x)
+            b = R.exp(x)
+            c = R.add(a, b)
+            R.output(c)
+        return c
