@@ -181,6 +181,7 @@ def _from_module(choices: Choices, facts: Facts, known: tuple[tuple[str, str, st
     parameters, pattern, replacement = choices.pick(known)
     ranks = [len(term.dims) for term in facts.chains if term.dims is not None and term.operator[6:] in pattern]
     rank = choices.pick(ranks) if ranks else 1 + choices.index(3)
+    rank = max(rank, 1 if "axis" in pattern else 0)
     shape = repr(tuple(f"d{index}" for index in range(rank)))
     # Once in four times the shape is left open, as in the example of the documentation.
     kinds = {

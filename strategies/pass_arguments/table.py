@@ -66,8 +66,9 @@ ROWS: tuple[PassRow, ...] = (
     PassRow(
         "AnnotateCustomMemoryScope",
         textures,
+        weight=2600,
         finds=calls_any("nn.conv2d", "nn.max_pool2d", "nn.adaptive_avg_pool2d", "layout_transform"),
-        raises=lambda facts: not facts.simple or facts.function_calls or facts.local_functions,
+        raises=lambda facts: facts.function_calls or facts.local_functions,
     ),
     PassRow("AnnotateTIROpPattern", weight=70),
     PassRow(
@@ -86,10 +87,10 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: any(None not in p.dims for f in facts.functions for p in f.parameters),
     ),
     PassRow(
-        "BindSymbolicVars", bind_symbols, weight=30, meant_for=lambda facts: any(f.symbols for f in facts.functions)
+        "BindSymbolicVars", bind_symbols, weight=45, meant_for=lambda facts: any(f.symbols for f in facts.functions)
     ),
     PassRow("BundleModelParams", texts=("", '"bundled"'), weight=58, meant_for=_weighted),
-    PassRow("CallTIRRewrite", weight=75),
+    PassRow("CallTIRRewrite", weight=95),
     PassRow("CanonicalizeBindings", weight=8, aimed_weight=2),
     PassRow(
         "CombineParallelMatmul",
@@ -112,6 +113,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow(
         "DecomposeOpsForInference",
         one_function("DecomposeOpsForInference"),
+        weight=60,
         finds=calls_any("nn.batch_norm", "tensor_to_shape"),
     ),
     PassRow(
@@ -158,7 +160,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("InlinePrivateFunctions", weight=23, aimed_weight=2, meant_for=_several_functions, finds=_function_calls),
     PassRow("KillAfterLastUse", weight=79, aimed_weight=3),
     PassRow("LambdaLift", weight=20, aimed_weight=2, finds=lambda facts: facts.local_functions),
-    PassRow("LazyGetInput", weight=11),
+    PassRow("LazyGetInput", weight=14),
     PassRow("LazySetOutput", weight=11),
     PassRow(
         "LazyTransformParams",
@@ -192,12 +194,12 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("Normalize", weight=5, aimed_weight=2),
     PassRow("NormalizeGlobalVar", weight=8, aimed_weight=2),
     PassRow("OptimizeLayoutTransform", weight=86, aimed_weight=9, finds=calls_all(layout_transform=2)),
-    PassRow("PropagateSharding", weight=42, aimed_weight=14, finds=_spread),
+    PassRow("PropagateSharding", weight=60, aimed_weight=14, finds=_spread),
     PassRow("RealizeVDevice", weight=43, aimed_weight=6, finds=calls_any("hint_on_device", "to_vdevice")),
     PassRow("RemovePurityChecking", weight=9),
     PassRow("RemoveRedundantReshape", weight=50, aimed_weight=6, finds=calls_any("reshape")),
     PassRow("RemoveUnusedOutputs", weight=20, aimed_weight=3, meant_for=_several_functions, finds=_function_calls),
-    PassRow("RemoveUnusedParameters", weight=20, aimed_weight=2, meant_for=_several_functions, finds=_function_calls),
+    PassRow("RemoveUnusedParameters", weight=24, aimed_weight=2, meant_for=_several_functions, finds=_function_calls),
     PassRow("ReorderPermuteDimsAfterConcat", weight=95, aimed_weight=7, finds=calls_all(concat=1, permute_dims=2)),
     PassRow("ReorderTakeAfterMatmul", weight=84, aimed_weight=7, finds=calls_all(matmul=1, take=1)),
     PassRow("RewriteCUDAGraph", cuda_graph, weight=158),
@@ -228,10 +230,10 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("UpdateParamType", update_types, weight=51),
     PassRow("UpdateVDevice", update_device, weight=143, aimed_weight=6, meant_for=lambda facts: facts.vdevices > 0),
     PassRow("VMShapeLower", texts=("", "emit_err_ctx=False"), weight=107),
-    PassRow("DataflowBlockRewrite", edits),
-    PassRow("PatternMatchingRewriter", rewriter, finds=rewrites_something),
-    PassRow("rewrite_bindings", bindings, finds=lambda facts: bool(facts.chains)),
-    PassRow("rewrite_call", calls, finds=rewrites_something),
+    PassRow("DataflowBlockRewrite", edits, weight=11),
+    PassRow("PatternMatchingRewriter", rewriter, weight=28, finds=rewrites_something),
+    PassRow("rewrite_bindings", bindings, weight=18, finds=lambda facts: bool(facts.chains)),
+    PassRow("rewrite_call", calls, weight=40, finds=rewrites_something),
     PassRow("suggest_layout_transforms", relay, weight=100),
     PassRow("build:cpu", lambda choices, facts: 'relax.get_default_pipeline(tvm.target.Target("llvm"))', weight=127),
     PassRow("build:default", lambda choices, facts: 'relax.get_pipeline("default")', weight=139),
