@@ -12,10 +12,11 @@ import contextlib
 import functools
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
@@ -28,9 +29,9 @@ from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.traits import ELEMENTARY
 from fuzzer.worker.child import breadcrumb
 from oracles.core.applicability import refusal_of
-from oracles.core.blame import PassTrace, first_writer, names_inside, run_inside
+from oracles.core.blame import PassTrace, first_writer, first_wrong, names_inside, run_inside
 from oracles.core.evidence import evidence_of, unbuildable
-from oracles.core.function_signatures import mistyped_call
+from oracles.core.function_signatures import changed_signature, mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
 from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Evidence, Notation, Verdict
@@ -43,11 +44,11 @@ from oracles.structural.postcondition import arguments
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
-from relaxkit.ir.operator_facts import GRADIENTS, HOOKS, LAYOUTS, NAMED_HOOKS
-from relaxkit.ir.types import dims_of, flat
+from relaxkit.ir.operator_facts import GRADIENTS, LAYOUTS
+from relaxkit.ir.types import dims_of, flat, static_dims
 from relaxkit.ir.walk import expressions, expressions_in, is_constant, nodes, operator_has, operator_of, places
 from relaxkit.passes.arguments import NotLiteral
-from relaxkit.passes.contract import Circumstance, OracleName, Trait
+from relaxkit.passes.contract import Circumstance, Hook, OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.passes.plan import preparing
 from relaxkit.runtime.compile.kernels import Checks, compile_object
@@ -57,6 +58,7 @@ from relaxkit.runtime.values import from_tvm, to_tvm
 
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value", WRONG_GRADIENT})
+_SIGNATURE = "signature"
 _ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
 _CAST = "relax.astype"
 _IN_PLACE = "relax.call_tir_inplace"
@@ -89,7 +91,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         if found is None and made and made[0] is not None:
             found = of_operators(made[0], evidence)
         if found is None and index is not None:
-            found = _inside(subject, index, elementary, evidence)
+            found = _inside(subject, index, elementary, evidence) or _left(subject, index, evidence)
     elif evidence.kind == "uninitialized-read" and _OF_SHAPES in evidence.details.error:
         reason = "what it makes is all that writes and reads values of symbolic dims"
         found = Blame(the_pass(Trait.FORGETS_SHAPES), reason)
@@ -121,9 +123,11 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         again = verdict.oracle is OracleName.IDEMPOTENCE
         given = subject.chain[index].module if again else subject.input_of(index)
         found = found or _in_hook(subject, index, given, evidence) or _inference(subject, index, evidence)
+        placed = crash and symptom_of_verdict(verdict).place != ""
+        if found is None and (placed or evidence.kind == _SIGNATURE):
+            found = of_operators(subject.input_of(index), evidence)
         if found is None and crash:
-            placed = symptom_of_verdict(verdict).place != ""
-            found = (placed and of_operators(subject.input_of(index), evidence)) or _hook(subject, index)
+            found = _hook(subject, index)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -217,10 +221,24 @@ def of_operators(module: Any, evidence: Evidence) -> Blame | None:
     """Blame the lowering of an operator: a call of it alone, of operands whose types say all, fails in the same way."""
     for call in _calls(module):
         with contextlib.suppress(Exception):  # no call of it can be made alone
-            if (alone := _alone(call)) is not None and _shows(alone, evidence):
+            if (alone := _alone(call)) is None:
+                continue
+            for key, infos in (module.global_infos or {}).items():
+                alone.update_global_info(key, infos)
+            if _shows(alone, evidence):
                 reason = "a single call of it, with operands of known types, fails in the same way without the pass"
                 return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
     return None
+
+
+def _left(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
+    """Blame the pass of a pipeline that is to lower calls for one that it leaves as it was."""
+    name, operator = the_pass(Trait.LEGALIZES), f"relax.{evidence.details.operator}"
+    composed = subject.plan.steps[index].contract.composed
+    legal = apply(getattr(relax.transform, name)(), subject.input_of(index)).module if composed else None
+    if legal is None or operator not in map(operator_of, _calls(legal)):
+        return None
+    return Blame(name, f"it leaves the call of {operator} by itself, too, and nothing behind it lowers operators")
 
 
 def _generator(subject: Subject) -> Blame | None:
@@ -241,6 +259,10 @@ def _shows(module: Any, evidence: Evidence) -> bool:
     """Say whether a module has what was observed, or does not build with an error of the same place and words."""
     if evidence.details.notation is Notation.JSON:
         return not reloads(module)
+    if evidence.kind == _SIGNATURE:
+        legal = apply(relax.transform.LegalizeOps(), module).module
+        other = None if legal is None else changed_signature(module, legal)
+        return other is not None and other.details.subject == evidence.details.subject
     if (found := complaint(module)) is None:
         try:
             session().build(module)
@@ -255,7 +277,7 @@ def _alone(call: relax.Call) -> Any:
     """Return a module of one call, of parameters of the same types; ``None`` where these leave something open."""
     variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
     params = {each: relax.Var(f"x{at}", each.ty) for at, each in enumerate(dict.fromkeys(variables))}
-    new = relax.Call(call.op, [_with(params, each) for each in call.args], call.attrs, call.ty_args)
+    new = _on(params, call)
     given = [leaf for each in call.args for leaf in flat(each.ty)]
     tensors = [leaf for leaf in (*given, *flat(call.ty)) if isinstance(leaf, relax.TensorType)]
     vague = any(leaf.shape is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
@@ -351,6 +373,7 @@ _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
     ),
 }
 """Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
+_SHARING = "EliminateCommonSubexpr"
 
 
 def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -> Blame | None:
@@ -363,42 +386,88 @@ def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -
     made = ((name, apply(each, given).module) for name, each in named)
     shown = (name for name, module in made if module is not None and _shows(module, evidence))
     name = next(shown, "") if own else elementary
-    return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it") if name else None
+    if name:
+        return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it")
+    return _sharing(subject, index, evidence) if own else None
+
+
+def _sharing(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
+    """Blame the elimination of common subexpressions, where the pass runs it on a module that it has given some.
+
+    Nobody sees that module.  But passes read a value anew at each use, and leave it to the elimination to find out that
+    it is the same: the values are parameters of their input, or calls, as in their output.
+    """
+    step, given, output = subject.plan.steps[index], subject.input_of(index), subject.chain[index].module
+    if _SHARING not in step.contract.inside or output is None:
+        return None
+    params = [param for _, function in relax_functions(given) for param in function.params]
+    bound = {place.var: place.value for _, function in relax_functions(output) for place in places(function)}
+    reads = {each: relax.op.call_pure_packed("value", each, ty_args=each.ty) for each in params}
+    calls = {var: value for var, value in bound.items() if isinstance(value, relax.Call)}
+    for module, repeated in ((given, reads), (output, calls)):
+        with contextlib.suppress(Exception):  # a module that cannot be rebuilt
+            copied = _Repeater(module, repeated).repeat()
+            shared = apply(getattr(relax.transform, _SHARING)(), copied).module
+            if complaint(copied) is None and shared is not None and _shows(shared, evidence):
+                reason = "it fails in the same way by itself where each use of a value has a computation of its own"
+                return Blame(_SHARING, f"{reason}, and {step.ref.name} runs it")
+    return None
+
+
+@relax.expr_functor.mutator
+class _Repeater(relax.PyExprMutator):
+    """Rebuilds the functions of a module, with an expression of its own for each use of some variables."""
+
+    def __init__(self, module: Any, repeated: dict[Any, Any]) -> None:
+        super().__init__(module)
+        self._module, self._repeated = module, repeated
+
+    def repeat(self) -> Any:
+        """Return the rebuilt module."""
+        for var, function in relax_items(self._module):
+            self.builder_.update_func(var, self.visit_expr(function))
+        return self.builder_.get()
+
+    def visit_var_(self, var: Any) -> Any:
+        """Emit the expression once more."""
+        return self.builder_.emit(self._repeated[var]) if var in self._repeated else super().visit_var_(var)
 
 
 def _hook(subject: Subject, index: int) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives something else than is asked."""
-    step, hook = subject.plan.steps[index], subject.plan.steps[index].contract.hook
-    for call in expressions_in(subject.input_of(index)) if hook is not None else ():
+    step = subject.plan.steps[index]
+    what = "drops an operand, an attribute or the operator, or its result has another form than the call"
+    for call, hook in _hooked(step.contract.hook, expressions_in(subject.input_of(index))):
         with contextlib.suppress(Exception):  # what it raises was asked for before
-            if hook is not None and (attribute := hook(call)):
-                what = "drops an operand, an attribute or the operator, or its result has another form than the call"
-                return Blame(f"{operator_of(call)} (its {attribute})", f"{step.ref.name} calls it, and it {what}", True)
+            if hook.is_wrong(call):
+                return _of_hook(hook, call, f"{step.ref.name} calls it, and it {what}", silent=True)
     return None
+
+
+def _hooked(hook: Hook | None, values: Iterable[Any]) -> Iterator[tuple[Any, Hook]]:
+    """Yield the calls of operators that have a function which a pass calls."""
+    for value in values if hook is not None else ():
+        if hook is not None and (name := operator_of(value)) and operator_has(name, hook.attribute):
+            yield value, hook
+
+
+def _of_hook(hook: Hook, call: Any, reason: str, silent: bool = False) -> Blame:
+    return Blame(f"{operator_of(call)} (its {hook.attribute})", reason, silent)
 
 
 def _spoiler(subject: Subject, index: int) -> Blame | None:
     """Blame the innermost pass that makes an ill-formed module of a well-formed one, before another pass raises."""
-    given, found = subject.input_of(index), list[str]()
-
-    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
-        if not found and _unsound(output):
-            found.append(running[-1])
-
-    if _unsound(given):
+    given = subject.input_of(index)
+    if _unsound(given) or not (running := first_wrong(subject.built(index), given, _unsound)):
         return None
-    with tvm.transform.PassContext(instruments=[PassTrace(observe)]):
-        apply(subject.built(index), given)
-    if not found:
-        return None
-    reason = "it makes an ill-formed module, on which a later pass raises an error"
-    entered = run_inside(subject.built(index), given, found[0])
-    parts = CONTRACTS[found[0]].inside if found[0] in CONTRACTS and entered is not None else ()
+    maker, reason = running[-1], "it makes an ill-formed module, on which a later pass raises an error"
+    entered = run_inside(subject.built(index), given, maker)
+    parts = CONTRACTS[maker].inside if maker in CONTRACTS and entered is not None else ()
     for name in (each for each in ELEMENTARY if each in parts):  # functions, which no instrument sees
         made = apply(getattr(relax.transform, name)(), entered[0]).module if entered is not None else None
         if made is not None and _unsound(made):
-            return Blame(name, f"{found[0]} calls its function, and {reason}")
-    return Blame(found[0], reason)
+            return Blame(name, f"{maker} calls its function, and {reason}")
+    return Blame(maker, reason)
 
 
 def _in_hook(subject: Subject, index: int, given: Any, evidence: Evidence) -> Blame | None:
@@ -408,22 +477,18 @@ def _in_hook(subject: Subject, index: int, given: Any, evidence: Evidence) -> Bl
     """
     step, layouts = subject.plan.steps[index], dict[Any, Any]()
     desired = _argument(step.ref, lambda value: isinstance(value, dict)) or {}
-    reason = f"{step.ref.name} calls it, and it raises the same error by itself"
-    for place in itertools.chain.from_iterable(places(function) for _, function in relax_functions(given)):
-        call, operator = place.value, operator_of(place.value)
-        for file, (attribute, ending) in NAMED_HOOKS.items() if operator else ():
-            if f"{file}:{operator.rpartition('.')[2]}{ending}" in evidence.frames:
-                return Blame(f"{operator} (its {attribute})", reason)
-        for attribute, rest in HOOKS.items() if operator else ():
-            try:
-                if operator_has(operator, attribute):
-                    laid_out = attribute == LAYOUTS
-                    made = call.op.get_attr(attribute)(call, *((desired, layouts) if laid_out else rest))
-                    if laid_out and isinstance(place.var, relax.DataflowVar):
-                        layouts[place.var] = made.output_layouts[0]
-            except Exception as error:
-                if _same(evidence_of(error), evidence):
-                    return Blame(f"{operator} (its {attribute})", reason)
+    bound = {place.value: place.var for _, function in relax_functions(given) for place in places(function)}
+    for call, hook in _hooked(step.contract.hook, bound):
+        try:
+            if hook.attribute == LAYOUTS:
+                made = call.op.get_attr(LAYOUTS)(call, desired, layouts)
+                if isinstance(bound[call], relax.DataflowVar):
+                    layouts[bound[call]] = made.output_layouts[0]
+            else:
+                hook.is_wrong(call)
+        except Exception as error:
+            if _same(evidence_of(error), evidence):
+                return _of_hook(hook, call, f"{step.ref.name} calls it, and it raises the same error by itself")
     return None
 
 
@@ -436,7 +501,21 @@ def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None
             inferred = operator and not error.frames[0].startswith("src/relax/ir/")
             part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
             return Blame(part, "rebuilding the module with the block builder alone raises the same error")
+    for call in _calls(subject.input_of(index)):
+        sized = ((each, static_dims(each.ty)) for each in expressions(call) if isinstance(each, relax.Var))
+        constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized if dims is not None}
+        try:
+            relax.BlockBuilder().normalize(_on(constants, call))
+        except Exception as error:
+            if _same(evidence_of(error), evidence):
+                part = f"{Culprit.TYPE_INFERENCE} of {operator_of(call).removeprefix('relax.')}"
+                return Blame(part, "it raises the same error for constants that have the types of its operands")
     return None
+
+
+def _on(values: dict[Any, Any], call: Any) -> Any:
+    """Make a call once more, of other values for variables."""
+    return relax.Call(call.op, [_with(values, each) for each in call.args], call.attrs, call.ty_args)
 
 
 def _with(params: dict[Any, Any], expr: Any) -> Any:

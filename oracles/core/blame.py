@@ -25,16 +25,38 @@ class PassTrace:
 
     def __init__(self, observe: Callable[[tuple[str, ...], tvm.IRModule], None]) -> None:
         self.running: list[str] = []
+        self.entered: list[tvm.IRModule] = []  # what those that are running were given
         self._observe = observe
 
     def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Note the pass."""
         self.running.append(str(info.name))
+        self.entered.append(module)
 
     def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Show the output."""
         self._observe(tuple(self.running), module)
         self.running.pop()
+        self.entered.pop()
+
+
+def first_wrong(
+    built: tvm.ir.transform.Pass, module: tvm.IRModule, wrong: Callable[[tvm.IRModule], object]
+) -> list[str]:
+    """Return the names of the passes that run when one first gives a wrong module of one that is not, outermost first.
+
+    A pass that was given a wrong module, by the one that runs it, is none of them.
+    """
+    found: list[str] = []
+
+    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
+        if not found and wrong(output):
+            found.extend(name for name, given in zip(running, trace.entered, strict=True) if not wrong(given))
+
+    trace = PassTrace(observe)
+    with tvm.transform.PassContext(instruments=[trace]):
+        apply(built, module)
+    return found
 
 
 def inner_pass(
@@ -55,17 +77,16 @@ def inner_pass(
     """
     from relaxkit.passes.contracts import CONTRACTS
 
-    blamed: list[str] = []
+    names = _raising(built, module) if wrong is None else first_wrong(built, module, wrong)
+    public = [name for name in names if name in CONTRACTS]
+    return public[-1 if innermost else 0] if public else None
 
-    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
-        if wrong is not None and not blamed and wrong(output):
-            blamed.extend(running)
 
-    trace = PassTrace(observe)
+def _raising(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> list[str]:
+    trace = PassTrace(lambda running, output: None)
     with tvm.transform.PassContext(instruments=[trace]):
         apply(built, module)
-    public = [name for name in (trace.running if wrong is None else blamed) if name in CONTRACTS]
-    return public[-1 if innermost else 0] if public else None
+    return trace.running
 
 
 def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozenset[str]:

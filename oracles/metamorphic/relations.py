@@ -30,6 +30,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence, Outcome
 from oracles.metamorphic import environment, locality
 from oracles.metamorphic.engine import Disagreement, EvidenceTemplate, Relation, Rerun
+from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.walk import joinable_blocks
 from relaxkit.passes.contract import Idempotence, OracleName
 
@@ -157,6 +158,10 @@ _by_identity = when(
     "output holds objects compared by identity",
     lambda _, run: run.first.module is not None and not reloads(run.first.module),
 )
+# TVM's checker does not see it: what a second run makes of such a module says nothing of that run.
+_unfitting = when(
+    "output has a call that does not fit its callee", lambda subject: ill_typed_call(subject.output.module) is not None
+)
 # The checker names the first thing that it objects to: what the contract tolerates of the first output may have hidden
 # this complaint, so that the second run need not be its cause (UpdateParamType beside a kernel).
 _by_design = when("output is ill-formed by design", lambda subject, _: subject.output_complaint is not None)
@@ -193,6 +198,7 @@ _IDEMPOTENCE = Relation(
         when("pipelines promise no idempotence", _made_of_passes),
         no_output,
         ill_formed_output,
+        _unfitting,
         lambda subject: (reason := unmet(subject.contract, subject.output.module)) and f"second run: {reason}",
     ),
     _on_its_own_output,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import relax
 
@@ -16,11 +15,9 @@ def _relax(names: str) -> frozenset[str]:
 
 
 LAYOUTS = "FRelaxInferLayout"
-HOOKS: dict[str, tuple[Any, ...]] = {LAYOUTS: ({}, {}), "FInferMixedPrecision": ("float16",)}
-"""Attributes of operators that are functions which passes call, with what they take beside the call."""
+PRECISIONS = "FInferMixedPrecision"
 GRADIENTS = "FPrimalGradient"
-NAMED_HOOKS = {"relax/op/_op_gradient.py": (GRADIENTS, "_grad")}
-"""Files of TVM in which such functions are named after their operators: of which attribute, and what ends the name."""
+"""Attributes of operators that are functions which passes call."""
 
 DECIDES = _relax(
     """

@@ -339,6 +339,14 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
+class Hook:
+    """The attribute of operators whose function a pass calls, and what says of a call that the function is wrong."""
+
+    attribute: str
+    is_wrong: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """Promises of one pass.
 
@@ -385,8 +393,7 @@ class Contract:
         not_after: Names of passes that it must not follow.
         limits: Where its results are not judged although its promises would allow it.
         variants: What it promises otherwise with some arguments; each that matches is applied, in order.
-        hook: Takes a call and names the attribute of its operator whose function, which the pass only calls, is at
-            fault for what becomes of it; empty where none is.
+        hook: The function of operators that it calls, which may be at fault for what becomes of a call.
         laws: What its results may be proved by: :mod:`relaxkit.passes.contracts.laws`.
     """
 
@@ -426,7 +433,7 @@ class Contract:
     not_after: tuple[str, ...] = ()
     limits: tuple[NumericLimit, ...] = ()
     variants: tuple[Variant, ...] = ()
-    hook: Callable[[Any], str] | None = None
+    hook: Hook | None = None
     laws: tuple[Law, ...] = ()
 
 

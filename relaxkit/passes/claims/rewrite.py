@@ -14,7 +14,7 @@ from tvm import relax
 from tvm.ir import GenericConst, Op
 
 from relaxkit.ir.functions import is_public, relax_functions
-from relaxkit.ir.operator_facts import HOOKS
+from relaxkit.ir.operator_facts import LAYOUTS, PRECISIONS
 from relaxkit.ir.types import dims_of, flat, static_dims
 from relaxkit.ir.walk import is_constant, operator_has, operator_of, operators_called, places
 from relaxkit.passes.claims.common import argument, both, functions_changed, placed, untouched
@@ -182,34 +182,27 @@ def _meaning(call: Any) -> tuple[str, ...]:
     return operator_of(call), *(str(getattr(call.attrs, key, None)) for key in _MEANINGFUL)
 
 
-def inferred_otherwise(call: Any) -> str:
-    """Name the function by which an operator infers its mixed precision, where that gives another call than it takes.
+def inferred_otherwise(call: Any) -> bool:
+    """Say whether the function by which an operator infers its mixed precision gives another call than it takes.
 
     src/relax/transform/to_mixed_precision.cc calls it for the dtypes of what the operator gives.
     """
-    attribute = "FInferMixedPrecision"
-    if not operator_of(call) or not operator_has(operator_of(call), attribute):
-        return ""
-    made = call.op.get_attr(attribute)(call, *HOOKS[attribute])
-    return "" if _meaning(made) == _meaning(call) and len(made.args) == len(call.args) else attribute
+    made = call.op.get_attr(PRECISIONS)(call, "float16")
+    return _meaning(made) != _meaning(call) or len(made.args) != len(call.args)
 
 
-def laid_out_otherwise(call: Any) -> str:
-    """Name the function by which an operator infers its layouts, where its result cannot have what that gives.
+def laid_out_otherwise(call: Any) -> bool:
+    """Say whether the function by which an operator infers its layouts gives some that its result cannot have.
 
     That is one layout for a tuple, several for a tensor, or one of other axes than the tensor has: A, B, and so on.
 
     src/relax/transform/convert_layout.cc calls it, and nests the layouts as the type is nested.
     """
-    attribute = "FRelaxInferLayout"
-    if not operator_of(call) or not operator_has(operator_of(call), attribute):
-        return ""
-    (layout,) = call.op.get_attr(attribute)(call, *HOOKS[attribute]).output_layouts
+    (layout,) = call.op.get_attr(LAYOUTS)(call, {}, {}).output_layouts
     if hasattr(layout, "layout") == isinstance(call.ty, relax.TupleType):
-        return attribute
+        return True
     axes = {axis for axis in getattr(getattr(layout, "layout", None), "name", "") if axis.isupper()}
-    fits = not axes or (axes == {*ascii_uppercase[: len(axes)]} and call.ty.ndim in (-1, len(axes)))
-    return "" if fits else attribute
+    return bool(axes) and (axes != {*ascii_uppercase[: len(axes)]} or call.ty.ndim not in (-1, len(axes)))
 
 
 @nothing_left(

@@ -11,28 +11,24 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.operator_facts import GRADIENTS
 from relaxkit.ir.types import flat, has_distributed_tensors, static_dims
-from relaxkit.ir.walk import operator_calls, operator_has, operator_of, places
+from relaxkit.ir.walk import operator_calls, operator_of, places
 from relaxkit.passes.claims.common import placed, untouched
 from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
 
 _SUFFIX = "_adjoint"
 
 
-def derived_otherwise(call: Any) -> str:
-    """Name the function by which an operator is differentiated, where it forgets an operand or the operand's shape.
+def derived_otherwise(call: Any) -> bool:
+    """Say whether the function by which an operator is differentiated forgets an operand or the operand's shape.
 
     src/relax/transform/gradient.cc calls it, and takes a gradient for each operand.
     """
-    derive = call.op.get_attr(GRADIENTS) if operator_of(call) and operator_has(operator_of(call), GRADIENTS) else None
-    if derive is None:
-        return ""
     builder, result = relax.BlockBuilder(), relax.Var("result", call.ty)
     builder._begin_binding_block()
-    given = [builder.normalize(each) for each in derive(result, call, result, builder)]
+    given = [builder.normalize(each) for each in call.op.get_attr(GRADIENTS)(result, call, result, builder)]
     builder._end_block()
     shapes = [(static_dims(each.ty), static_dims(operand.ty)) for each, operand in zip(given, call.args, strict=False)]
-    other = len(given) != len(call.args) or any(None not in pair and pair[0] != pair[1] for pair in shapes)
-    return GRADIENTS if other else ""
+    return len(given) != len(call.args) or any(None not in pair and pair[0] != pair[1] for pair in shapes)
 
 
 @claimed(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from relaxkit.ir.operator_facts import LAYOUTS, PRECISIONS
 from relaxkit.passes.claims import common, rewrite
 from relaxkit.passes.contract import (
     Abi,
     Contract,
     Harm,
+    Hook,
     Idempotence,
     NumericCheck,
     NumericLimit,
@@ -63,7 +65,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         numeric=REASSOCIATION,
-        hook=rewrite.laid_out_otherwise,
+        hook=Hook(LAYOUTS, rewrite.laid_out_otherwise),
         notes="idempotent for permutations; a second run of sub-indexed layouts throws (a defect)",
         refusals=refused(
             "op/nn/convolution.cc: ",
@@ -198,7 +200,7 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.NEVER,
         numeric=NumericPromise.LOSSY,
         notes="each run adds casts",
-        hook=rewrite.inferred_otherwise,
+        hook=Hook(PRECISIONS, rewrite.inferred_otherwise),
         functions=ONE_BY_ONE,
         postconditions=stated(
             rewrite.wide_operand_left,

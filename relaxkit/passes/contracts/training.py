@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from relaxkit.ir.operator_facts import GRADIENTS
 from relaxkit.passes.claims.training import adjoint_missing, derived_otherwise, loss_not_appended
-from relaxkit.passes.contract import Abi, Contract, Idempotence, NumericCheck, NumericLimit, Refusal, stated
+from relaxkit.passes.contract import Abi, Contract, Hook, Idempotence, NumericCheck, NumericLimit, Refusal, stated
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION
 from relaxkit.passes.limits import is_of_a_frame
 
@@ -40,7 +41,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
         abi=Abi.GRADIENT,
-        hook=derived_otherwise,
+        hook=Hook(GRADIENTS, derived_otherwise),
         postconditions=stated(adjoint_missing),
         refusals=(
             NO_SUCH_FUNCTION,
