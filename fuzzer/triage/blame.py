@@ -30,7 +30,7 @@ from fuzzer.triage.traits import ELEMENTARY
 from fuzzer.worker.child import breadcrumb
 from oracles.core.applicability import refusal_of
 from oracles.core.blame import PassTrace, first_writer, first_wrong, names_inside, run_inside
-from oracles.core.evidence import evidence_of, unbuildable
+from oracles.core.evidence import evidence_of, is_out_of_memory, unbuildable
 from oracles.core.function_signatures import changed_signature, mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
 from oracles.core.subject import Subject
@@ -59,6 +59,8 @@ from relaxkit.runtime.values import from_tvm, to_tvm
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value", WRONG_GRADIENT})
 _SIGNATURE = "signature"
+_OF_TYPES = frozenset({"ill-formed", "contradicted-type", _SIGNATURE})
+_CONTRADICTION = relax.analysis.BaseCheckResult.FAIL_L0
 _ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
 _CAST = "relax.astype"
 _IN_PLACE = "relax.call_tir_inplace"
@@ -317,7 +319,7 @@ def _unsound(module: Any) -> bool:
         return True
     casts = [place.binding for _, function in relax_functions(module) for place in places(function)]
     return any(
-        relax.analysis.type_base_check(cast.ty, cast.value.ty) == relax.analysis.BaseCheckResult.FAIL_L0
+        relax.analysis.type_base_check(cast.ty, cast.value.ty) == _CONTRADICTION
         for cast in casts
         if isinstance(cast, relax.MatchCast)
     )
@@ -455,6 +457,19 @@ def _of_hook(hook: Hook, call: Any, reason: str, silent: bool = False) -> Blame:
     return Blame(f"{operator_of(call)} (its {hook.attribute})", reason, silent)
 
 
+def call_hooks(case: Case) -> None:
+    """Call, in a worker, the functions of operators that passes call, after a breadcrumb of the name of each."""
+    module = load_module(case)
+    for step in Subject(module, case.passes).plan.steps:
+        for call, hook in _hooked(step.contract.hook, expressions_in(module)):
+            breadcrumb(_of_hook(hook, call, "").name)
+            try:
+                hook.is_wrong(call)
+            except Exception as error:
+                if is_out_of_memory(evidence_of(error)):
+                    raise MemoryError from error  # of which the process is to die
+
+
 def _spoiler(subject: Subject, index: int) -> Blame | None:
     """Blame the innermost pass that makes an ill-formed module of a well-formed one, before another pass raises."""
     given = subject.input_of(index)
@@ -501,16 +516,29 @@ def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None
             inferred = operator and not error.frames[0].startswith("src/relax/ir/")
             part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
             return Blame(part, "rebuilding the module with the block builder alone raises the same error")
-    for call in _calls(subject.input_of(index)):
-        sized = ((each, static_dims(each.ty)) for each in expressions(call) if isinstance(each, relax.Var))
-        constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized if dims is not None}
+    stood_in = ((call, each) for call in _calls(subject.input_of(index)) for each in _stand_ins(call))
+    for made, (values, what) in stood_in:
         try:
-            relax.BlockBuilder().normalize(_on(constants, call))
+            known, other = (relax.BlockBuilder().normalize(_on(each, made)).ty for each in ({}, values))
+            found = evidence.kind in _OF_TYPES and relax.analysis.type_base_check(other, known) == _CONTRADICTION
         except Exception as error:
-            if _same(evidence_of(error), evidence):
-                part = f"{Culprit.TYPE_INFERENCE} of {operator_of(call).removeprefix('relax.')}"
-                return Blame(part, "it raises the same error for constants that have the types of its operands")
+            found = _same(evidence_of(error), evidence)
+        if found:
+            part = f"{Culprit.TYPE_INFERENCE} of {operator_of(made).removeprefix('relax.')}"
+            return Blame(part, f"it fails in the same way, or gives a type of other values, for {what}")
     return None
+
+
+def _stand_ins(call: Any) -> Iterator[tuple[dict[Any, Any], str]]:
+    """Yield what inference must take as well in the place of a call's variables, and what it is."""
+    variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
+    tensors = [each for each in variables if isinstance(each.ty, relax.TensorType)]
+    sized = [(var, dims) for var in tensors if (dims := static_dims(var.ty)) is not None]
+    with contextlib.suppress(TypeError):  # numpy does not know the dtype
+        constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized}
+        yield constants, "constants of the same types"
+    types = [(var, relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim, vdevice=var.ty.vdevice)) for var in tensors]
+    yield {var: relax.Var("x", ty) for var, ty in types}, "operands of unknown shape"
 
 
 def _on(values: dict[Any, Any], call: Any) -> Any:

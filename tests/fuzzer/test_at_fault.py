@@ -138,6 +138,106 @@ def test_the_rewriter_of_patterns_is_blamed_for_what_it_does_when_it_gives_calls
     assert judged.name in found.reason
 
 
+def of_weaker() -> Any:
+    """Return a module of which the rewriter multiplies ``x`` by itself anew, beside a variable of any dtype."""
+    x, x1 = relax.Var("x", R.Tensor((1, 1), "float32")), relax.Var("x1", R.Tensor((1,), "int64"))
+    lv = relax.Var("lv", relax.TensorType((1, 1), ""))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, x1]):
+        builder.emit_normalized(relax.VarBinding(lv, builder.normalize(relax.op.matmul(x, x))))
+        lv1 = builder.emit(relax.op.take(x, x1, axis=1))
+        builder.emit_func_output(builder.emit(relax.op.matmul(lv, lv1)))
+    return builder.get()
+
+
+@I.ir_module
+class Nested:
+    """``x`` is asked for in a local function, and anew behind it."""
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        @R.function
+        def outer() -> R.Callable((), R.Tensor((1,), "float32"), True):
+            @R.function
+            def inner() -> R.Tensor((1,), "float32"):
+                return x
+
+            return inner
+
+        return x
+
+
+@pytest.mark.parametrize(("module", "judged"), [(of_weaker(), "ReorderTakeAfterMatmul"), (Nested, "LazyGetInput")])
+def test_the_elimination_of_what_a_pass_computes_twice_is_blamed_where_it_fails_by_itself(
+    worker: IsolatedWorker, module: Any, judged: str
+) -> None:
+    found = weighed(worker, case_of(module, judged), OracleName.WELL_FORMED)
+    assert found.blame == "EliminateCommonSubexpr"
+    assert f"{judged} runs it" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("slug", "judged"),
+    [
+        ("reorder-take-out-dtype", "ReorderTakeAfterMatmul"),
+        ("expand-matmul-of-sum-out-dtype", "ExpandMatmulOfSum"),
+        ("lazy-get-input-symbolic", "LazyGetInput"),
+    ],
+)
+def test_who_runs_the_elimination_is_blamed_for_what_that_does_not_do(
+    worker: IsolatedWorker, slug: str, judged: str
+) -> None:
+    assert of_corpus(worker, slug).blame == judged
+
+
+@I.ir_module
+class Unsized:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), x1: R.Tensor(("n",), "float32")) -> R.Tensor("float32", ndim=1):
+        n = T.int64()  # noqa: F841  # the parser reads it
+        return R.add(x, x1)
+
+
+@I.ir_module
+class Multiplied:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.ewise_fma(x, x, x)
+
+
+@pytest.mark.parametrize(("module", "blame"), [(Unsized, "LegalizeOps"), (Multiplied, "lowering of relax.ewise_fma")])
+def test_who_is_to_lower_a_call_is_blamed_for_leaving_it_and_not_the_pipeline(
+    worker: IsolatedWorker, module: Any, blame: str
+) -> None:
+    case = Case(str(tvm.ir.save_json(module)), (PassRef("build:default", 'relax.get_pipeline("default")'),), 0)
+    assert weighed(worker, case, OracleName.NUMERIC).blame == blame
+
+
+@I.ir_module
+class Sliced:
+    """LegalizeOps loses the device of a slice, and then has dead code removed."""
+
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0)]})
+
+    @R.function
+    def main(
+        x: R.Tensor((1, 4, 4, 4), "float32", "llvm:0"),
+        x1: R.Tensor((1, 4, 1, 1), "float32", "llvm:0"),
+        x2: R.Tensor((4,), "float32", "llvm:0"),
+        at: R.Tensor((4,), "int64"),
+    ) -> R.Tensor("float32", ndim=4, vdevice="llvm:0"):
+        with R.dataflow():
+            dead = R.abs(x2)  # noqa: F841  # as it says
+            lv = R.nn.conv2d(x, x1)
+            lv1 = R.dynamic_strided_slice(lv, at, at, at)
+            R.output(lv1)
+        return lv1
+
+
+def test_a_pass_that_was_given_a_wrong_signature_is_not_blamed_for_it(worker: IsolatedWorker) -> None:
+    assert weighed(worker, case_of(Sliced, "LegalizeOps"), OracleName.WELL_FORMED).blame == "LegalizeOps"
+
+
 def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: IsolatedWorker, tmp_path: Path) -> None:
     case = case_of(of_weights(), "LiftTransformParams")
     found = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]

@@ -12,7 +12,7 @@ from tvm import relax, tirx
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
-from weighing import of_corpus, weighed
+from weighing import case_of, of_corpus, weighed
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case
@@ -48,6 +48,24 @@ def test_the_rebuilt_module_is_asked_with_the_types_that_the_pass_was_asked_for(
     assert operator == "eye_like"
 
 
+@I.ir_module
+class Chosen:
+    @R.function
+    def main(x: R.Tensor((), "bool"), x1: R.Tensor((2, "n", 2, 2), "float32")) -> R.Tensor((2, "n", 2), "float32"):
+        n = T.int64()  # noqa: F841  # the parser reads it
+        if x:
+            lv = R.abs(x1)
+            lv1 = lv
+        else:
+            lv1 = x1
+        return R.einsum((lv1,), "ijik->ijk")
+
+
+def test_type_inference_is_blamed_for_another_type_of_operands_of_unknown_shape(worker: IsolatedWorker) -> None:
+    case = case_of(Chosen, "OptimizeLayoutTransform")
+    assert weighed(worker, case, OracleName.WELL_FORMED).blame == "type inference of einsum"
+
+
 def test_the_conversion_of_float8_is_blamed_for_a_bare_cast_alone(worker: IsolatedWorker) -> None:
     found = of_corpus(worker, "legalize-astype-float8-zero")
     assert found.blame == "float8 conversion of TIR"
@@ -65,6 +83,15 @@ def test_the_conversion_of_float8_is_blamed_for_a_bare_cast_alone(worker: Isolat
         ("gradient-cumsum-exclusive", "relax.cumsum (its FPrimalGradient)"),
         ("convert-layout-stack-axis", "relax.stack (its FRelaxInferLayout)"),
         ("gradient-call", "Gradient"),
+        ("gradient-split-one", "relax.split (its FPrimalGradient)"),
+        ("gradient-conv2d-dilated", "relax.nn.conv2d (its FPrimalGradient)"),
+        ("convert-layout-squeeze-negative", "relax.squeeze (its FRelaxInferLayout)"),
+        ("run-codegen-recursion", "RunCodegen"),
+        ("legalize-resize2d-out-dtype", "lowering of relax.image.resize2d"),
+        ("decompose-training-layer-norm-axis", "DecomposeOpsForTraining"),
+        ("inline-private-checkpoint", "type inference of grad.start_checkpoint"),
+        ("update-vdevice-to-vdevice", "UpdateVDevice"),
+        ("infer-dequantize-unknown-shape", "type inference of dequantize"),
     ],
 )
 def test_what_is_wrong_of_an_operator_alone_is_the_fault_of_its_function(

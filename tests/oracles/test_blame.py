@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import buggy_passes as buggy
 import sample_modules as samples
 import tvm
@@ -42,7 +44,25 @@ def test_what_is_wrong_with_an_output_may_be_said_otherwise() -> None:
     pipeline = tvm.transform.Sequential([relax.transform.Normalize(), relax.transform.DeadCodeElimination()])
     fewer = inner_pass(pipeline, samples.two_functions(), lambda module: len(module.functions) < 1)
     assert fewer is None
-    assert inner_pass(pipeline, samples.two_functions(), lambda module: True, innermost=True) == "Normalize"
+    given = samples.two_functions()
+    other = inner_pass(pipeline, given, lambda module: not module.same_as(given), innermost=True)
+    assert other == "Normalize"
+
+
+def test_who_is_given_a_wrong_module_by_the_one_that_runs_it_is_not_blamed() -> None:
+    def marked(module: tvm.IRModule) -> bool:
+        return module.attrs is not None and "wrong" in module.attrs
+
+    def mark(module: tvm.IRModule) -> tvm.IRModule:
+        return module.with_attr("wrong", 1)
+
+    def outer(first: Callable[[tvm.IRModule], tvm.IRModule], inner: tvm.transform.Pass) -> tvm.transform.Pass:
+        return tvm.transform.module_pass(lambda module, _: inner(first(module)), opt_level=0, name="FuseTIR")
+
+    marking = tvm.transform.module_pass(lambda module, _: mark(module), opt_level=0, name="Normalize")
+    given, clean = samples.dataflow(), relax.transform.Normalize()
+    assert inner_pass(outer(mark, clean), given, marked, innermost=True) == "FuseTIR"
+    assert inner_pass(outer(lambda module: module, marking), given, marked, innermost=True) == "Normalize"
 
 
 def corpus_module(slug: str) -> tvm.IRModule:

@@ -161,6 +161,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _Dropping(
         "RemoveUnusedParameters",
+        inside=("DeadCodeElimination",),  # remove_unused_parameters.cc: RemoveAllUnused
         idempotence=F,
         fixpoint_runs=1,
         fixpoint_extra=private_call_depth,

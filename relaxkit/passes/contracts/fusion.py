@@ -119,6 +119,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "MergeCompositeFunctions",
+        inside=("ToNonDataflow", "DeadCodeElimination"),  # merge_composite_functions.cc
         preconditions=(private_composites,),
         postconditions=stated(grouping.work_not_kept, external.composites_not_merged),
         abi=Abi.ADDS_FUNCTIONS,
@@ -129,6 +130,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RunCodegen",
+        inside=("DeadCodeElimination",),  # run_codegen.cc
         postconditions=stated(external.external_calls_left, external.external_functions_left),
         refusals=(
             NO_SUCH_FUNCTION,

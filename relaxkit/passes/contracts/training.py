@@ -26,6 +26,7 @@ _TAKEN = Refusal(
 ROWS: tuple[Contract, ...] = (
     Contract(
         "Gradient",
+        inside=("DeadCodeElimination",),  # gradient.cc: RemoveAllUnused
         limits=(
             NumericLimit(
                 NumericCheck.BUILD,
