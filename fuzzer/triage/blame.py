@@ -130,6 +130,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             found = of_operators(subject.input_of(index), evidence)
         if found is None and crash:
             found = _hook(subject, index)
+        found = found or _inference_of_others(subject, index, evidence)  # last: some of it kills the process
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
@@ -516,6 +517,11 @@ def _inference(subject: Subject, index: int, evidence: Evidence) -> Blame | None
             inferred = operator and not error.frames[0].startswith("src/relax/ir/")
             part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
             return Blame(part, "rebuilding the module with the block builder alone raises the same error")
+    return None
+
+
+def _inference_of_others(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
+    """Blame type inference for what it makes of a call of others than the variables that the call has."""
     stood_in = ((call, each) for call in _calls(subject.input_of(index)) for each in _stand_ins(call))
     for made, (values, what) in stood_in:
         try:
@@ -538,7 +544,8 @@ def _stand_ins(call: Any) -> Iterator[tuple[dict[Any, Any], str]]:
         constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized}
         yield constants, "constants of the same types"
     types = [(var, relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim, vdevice=var.ty.vdevice)) for var in tensors]
-    yield {var: relax.Var("x", ty) for var, ty in types}, "operands of unknown shape"
+    if not call.ty_args:  # it does not say what its operands are
+        yield {var: relax.Var("x", ty) for var, ty in types}, "operands of unknown shape"
 
 
 def _on(values: dict[Any, Any], call: Any) -> Any:

@@ -6,6 +6,9 @@ import buggy_passes as buggy
 import pytest
 import sample_modules as samples
 from structural import Say
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
 
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import Contract, Idempotence, OracleName, Refusal
@@ -100,3 +103,51 @@ def test_sub_indexed_layouts_break_the_second_run_of_convert_layout(say: Say) ->
     assert verdict.outcome is Outcome.FAIL
     assert verdict.evidence is not None
     assert "Layouts must have the same size" in verdict.evidence.message
+
+
+@I.ir_module
+class Shared:
+    """Two calls of one kernel of any size, of which ``SpecializePrimFuncBasedOnCallSite`` fits it to one."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def copy(a: T.handle, b: T.handle):
+        n = T.int64()
+        A, B = T.match_buffer(a, (n,), "float32"), T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            B[i] = A[i]
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Shared
+        lv = R.call_tir(cls.copy, (x,), out_ty=R.Tensor((2,), "float32"))  # noqa: F841  # it is called
+        lv1 = R.call_tir(cls.copy, (y,), out_ty=R.Tensor((1,), "float32"))
+        return lv1
+
+
+@I.ir_module
+class Own:
+    """One call of such a kernel."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def copy(a: T.handle, b: T.handle):
+        n = T.int64()
+        A, B = T.match_buffer(a, (n,), "float32"), T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            B[i] = A[i]
+
+    @R.function
+    def main(y: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Own
+        return R.call_tir(cls.copy, (y,), out_ty=R.Tensor((1,), "float32"))
+
+
+@pytest.mark.parametrize(("module", "fits"), [(Shared, False), (Own, True)])
+def test_a_call_that_fits_only_what_its_name_remembers_is_a_finding_of_the_first_run_alone(
+    say: Say, module: Any, fits: bool
+) -> None:
+    expression = "relax.transform.SpecializePrimFuncBasedOnCallSite()"
+    verdicts = say(module, PassRef("SpecializePrimFuncBasedOnCallSite", expression))
+    assert verdicts[IDEMPOTENCE].outcome is (Outcome.PASS if fits else Outcome.SKIP)
+    formed = verdicts[OracleName.WELL_FORMED]
+    assert (formed.outcome is Outcome.PASS) is fits
+    assert fits or formed.shown.kind == "mistyped-call"

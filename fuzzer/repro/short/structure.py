@@ -89,7 +89,8 @@ def _mistyped(scene: Scene) -> Iterator[str]:
                         f'relax.BlockBuilder().normalize(relax.Call(relax.Var("{callee}", {AFTER}["{callee}"].ty), '
                         f"{call}.args))"
                     )
-    yield f"tvm.script.from_source({AFTER}.script())"  # of a kernel: the parser takes its present type
+    # Of a kernel: what is parsed has the present type.
+    yield f"relax.analysis.well_formed(tvm.script.from_source({AFTER}.script(), check_well_formed=False))"
 
 
 _OF_TYPES: dict[str, Callable[[Scene], Iterator[str]]] = {
