@@ -29,7 +29,7 @@ from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.traits import ELEMENTARY
 from fuzzer.worker.child import breadcrumb
 from oracles.core.applicability import refusal_of
-from oracles.core.blame import PassTrace, first_writer, first_wrong, names_inside, run_inside
+from oracles.core.blame import PassTrace, first_writer, first_wrong, names_inside
 from oracles.core.evidence import evidence_of, is_out_of_memory, unbuildable
 from oracles.core.function_signatures import changed_signature, mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
@@ -238,7 +238,7 @@ def _left(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     """Blame the pass of a pipeline that is to lower calls for one that it leaves as it was."""
     name, operator = the_pass(Trait.LEGALIZES), f"relax.{evidence.details.operator}"
     composed = subject.plan.steps[index].contract.composed
-    legal = apply(getattr(relax.transform, name)(), subject.input_of(index)).module if composed else None
+    legal = _by(Trait.LEGALIZES, subject.input_of(index)) if composed else None
     if legal is None or operator not in map(operator_of, _calls(legal)):
         return None
     return Blame(name, f"it leaves the call of {operator} by itself, too, and nothing behind it lowers operators")
@@ -263,7 +263,7 @@ def _shows(module: Any, evidence: Evidence) -> bool:
     if evidence.details.notation is Notation.JSON:
         return not reloads(module)
     if evidence.kind == _SIGNATURE:
-        legal = apply(relax.transform.LegalizeOps(), module).module
+        legal = _by(Trait.LEGALIZES, module)
         other = None if legal is None else changed_signature(module, legal)
         return other is not None and other.details.subject == evidence.details.subject
     if (found := complaint(module)) is None:
@@ -274,6 +274,11 @@ def _shows(module: Any, evidence: Evidence) -> bool:
             found = unbuildable(evidence_of(error)) if evidence.kind == "does-not-build" else evidence_of(error)
     words = normalise(found.message) == normalise(evidence.message)
     return words and (found.kind, found.frames[:1]) == (evidence.kind, evidence.frames[:1])
+
+
+def _by(trait: Trait, module: Any) -> Any:
+    """Return what the pass of a trait makes of a module; ``None`` where it raises."""
+    return apply(getattr(relax.transform, the_pass(trait))(), module).module
 
 
 def _alone(call: relax.Call) -> Any:
@@ -331,7 +336,7 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
     for var, kernel in module.functions.items():
         if not isinstance(kernel, tvm.tirx.PrimFunc) or not tvm.s_tir.analysis.verify_well_formed(kernel, False):
             continue
-        trace = PassTrace(lambda running, output: None)
+        trace = PassTrace()
         try:
             with tvm.transform.PassContext(instruments=[trace]):
                 compile_object({"kernel": kernel}, checks=Checks.TVM)
@@ -376,7 +381,6 @@ _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
     ),
 }
 """Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
-_SHARING = "EliminateCommonSubexpr"
 
 
 def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -> Blame | None:
@@ -401,7 +405,7 @@ def _sharing(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     it is the same: the values are parameters of their input, or calls, as in their output.
     """
     step, given, output = subject.plan.steps[index], subject.input_of(index), subject.chain[index].module
-    if _SHARING not in step.contract.inside or output is None:
+    if the_pass(Trait.SHARES) not in step.contract.inside or output is None:
         return None
     params = [param for _, function in relax_functions(given) for param in function.params]
     bound = {place.var: place.value for _, function in relax_functions(output) for place in places(function)}
@@ -410,10 +414,10 @@ def _sharing(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
     for module, repeated in ((given, reads), (output, calls)):
         with contextlib.suppress(Exception):  # a module that cannot be rebuilt
             copied = _Repeater(module, repeated).repeat()
-            shared = apply(getattr(relax.transform, _SHARING)(), copied).module
+            shared = _by(Trait.SHARES, copied)
             if complaint(copied) is None and shared is not None and _shows(shared, evidence):
                 reason = "it fails in the same way by itself where each use of a value has a computation of its own"
-                return Blame(_SHARING, f"{reason}, and {step.ref.name} runs it")
+                return Blame(the_pass(Trait.SHARES), f"{reason}, and {step.ref.name} runs it")
     return None
 
 
@@ -476,11 +480,10 @@ def _spoiler(subject: Subject, index: int) -> Blame | None:
     given = subject.input_of(index)
     if _unsound(given) or not (running := first_wrong(subject.built(index), given, _unsound)):
         return None
-    maker, reason = running[-1], "it makes an ill-formed module, on which a later pass raises an error"
-    entered = run_inside(subject.built(index), given, maker)
-    parts = CONTRACTS[maker].inside if maker in CONTRACTS and entered is not None else ()
+    (maker, entered), reason = running[-1], "it makes an ill-formed module, on which a later pass raises an error"
+    parts = CONTRACTS[maker].inside if maker in CONTRACTS else ()
     for name in (each for each in ELEMENTARY if each in parts):  # functions, which no instrument sees
-        made = apply(getattr(relax.transform, name)(), entered[0]).module if entered is not None else None
+        made = apply(getattr(relax.transform, name)(), entered).module
         if made is not None and _unsound(made):
             return Blame(name, f"{maker} calls its function, and {reason}")
     return Blame(maker, reason)

@@ -19,19 +19,37 @@ def first_step(faults: Iterable[Found | None]) -> tuple[int, Found] | None:
     return next(((index, fault) for index, fault in enumerate(faults) if fault), None)
 
 
+def _unobserved(running: tuple[str, ...], output: tvm.IRModule) -> None:
+    pass
+
+
 @pass_instrument
 class PassTrace:
-    """Shows an observer each pass that ends: the passes that are running, outermost first, and the output."""
+    """Shows an observer each pass that ends: the passes that are running, outermost first, and the output.
 
-    def __init__(self, observe: Callable[[tuple[str, ...], tvm.IRModule], None]) -> None:
+    Attributes:
+        running: The passes that are running.
+        entered: What those were given.
+        first: What the first run of each pass was given, in the order of these runs.
+    """
+
+    def __init__(self, observe: Callable[[tuple[str, ...], tvm.IRModule], None] = _unobserved) -> None:
         self.running: list[str] = []
-        self.entered: list[tvm.IRModule] = []  # what those that are running were given
+        self.entered: list[tvm.IRModule] = []
+        self.first: dict[str, tvm.IRModule] = {}
         self._observe = observe
+
+    def follow(self, built: tvm.ir.transform.Pass, module: tvm.IRModule) -> PassTrace:
+        """Run a pass; return the trace itself."""
+        with tvm.transform.PassContext(instruments=[self]):
+            apply(built, module)
+        return self
 
     def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Note the pass."""
         self.running.append(str(info.name))
         self.entered.append(module)
+        self.first.setdefault(str(info.name), module)
 
     def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Show the output."""
@@ -42,20 +60,19 @@ class PassTrace:
 
 def first_wrong(
     built: tvm.ir.transform.Pass, module: tvm.IRModule, wrong: Callable[[tvm.IRModule], object]
-) -> list[str]:
-    """Return the names of the passes that run when one first gives a wrong module of one that is not, outermost first.
+) -> list[tuple[str, tvm.IRModule]]:
+    """Return the passes that run when one first gives a wrong module of one that is not, and their inputs.
 
-    A pass that was given a wrong module, by the one that runs it, is none of them.
+    The outermost comes first.  A pass that was given a wrong module, by the one that runs it, is none of them.
     """
-    found: list[str] = []
+    found: list[tuple[str, tvm.IRModule]] = []
 
     def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
         if not found and wrong(output):
-            found.extend(name for name, given in zip(running, trace.entered, strict=True) if not wrong(given))
+            found.extend(each for each in zip(running, trace.entered, strict=True) if not wrong(each[1]))
 
     trace = PassTrace(observe)
-    with tvm.transform.PassContext(instruments=[trace]):
-        apply(built, module)
+    trace.follow(built, module)
     return found
 
 
@@ -77,67 +94,30 @@ def inner_pass(
     """
     from relaxkit.passes.contracts import CONTRACTS
 
-    names = _raising(built, module) if wrong is None else first_wrong(built, module, wrong)
+    if wrong is None:
+        names = PassTrace().follow(built, module).running
+    else:
+        names = [name for name, _ in first_wrong(built, module, wrong)]
     public = [name for name in names if name in CONTRACTS]
     return public[-1 if innermost else 0] if public else None
 
 
-def _raising(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> list[str]:
-    trace = PassTrace(lambda running, output: None)
-    with tvm.transform.PassContext(instruments=[trace]):
-        apply(built, module)
-    return trace.running
-
-
 def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozenset[str]:
     """Return the names of all passes that run inside of a pass."""
-    seen: set[str] = set()
-
-    def observe(running: tuple[str, ...], output: tvm.IRModule) -> None:
-        seen.update(running[1:])
-
-    trace = PassTrace(observe)
-    with tvm.transform.PassContext(instruments=[trace]):
-        apply(built, module)
-    return frozenset((*seen, *trace.running[1:]))
+    return frozenset([*PassTrace().follow(built, module).first][1:])
 
 
 def run_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> tuple[Any, Any] | None:
     """Return the modules before and after the first run of a pass inside of another; ``None`` where it does not end."""
-    watch = _watched(built, module, name)
-    return (watch.before, watch.after) if watch.after is not None else None
+    ended: list[tvm.IRModule] = []
+    trace = PassTrace(lambda running, output: ended.append(output) if running[-1] == name else None)
+    given = trace.follow(built, module).first.get(name)
+    return (given, ended[0]) if ended else None
 
 
 def entering(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> Any:
     """Return the module that the first run of a pass inside of another is given; ``None`` where there is none."""
-    return _watched(built, module, name).before
-
-
-def _watched(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> _RunWatch:
-    watch = _RunWatch(name)
-    with tvm.transform.PassContext(instruments=[watch]):
-        apply(built, module)
-    return watch
-
-
-@pass_instrument
-class _RunWatch:
-    """Keeps the input and the output of the first run of a pass."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.before: tvm.IRModule | None = None
-        self.after: tvm.IRModule | None = None
-
-    def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
-        """Keep the input."""
-        if str(info.name) == self._name and self.before is None:
-            self.before = module
-
-    def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
-        """Keep the output."""
-        if str(info.name) == self._name and self.after is None:
-            self.after = module
+    return PassTrace().follow(built, module).first.get(name)
 
 
 def first_writer(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> str:

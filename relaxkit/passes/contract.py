@@ -82,6 +82,7 @@ class Trait(enum.Enum):
     IN_PLACE = "makes calls that overwrite an operand: a value is right at its moment only"
     CAPTURES = "keeps what it captured for later calls"
     PUBLISHES = "makes private functions public"
+    SHARES = "replaces a value by an equal one that was computed before, and does nothing else"
     FORGETS_SHAPES = "puts symbolic dims where type inference does not see them"
     KILLS = "ends the life of variables"
     KEEPS_KILLS = (

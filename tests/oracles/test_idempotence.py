@@ -120,8 +120,7 @@ class Shared:
     def main(x: R.Tensor((2,), "float32"), y: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
         cls = Shared
         lv = R.call_tir(cls.copy, (x,), out_ty=R.Tensor((2,), "float32"))  # noqa: F841  # it is called
-        lv1 = R.call_tir(cls.copy, (y,), out_ty=R.Tensor((1,), "float32"))
-        return lv1
+        return R.call_tir(cls.copy, (y,), out_ty=R.Tensor((1,), "float32"))
 
 
 @I.ir_module

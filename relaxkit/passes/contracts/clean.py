@@ -83,6 +83,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _Dropping(
         "EliminateCommonSubexpr",
+        traits=frozenset({Trait.SHARES}),
         any_stage=True,
         preconditions=(nothing_killed, no_calls_in_place),
         idempotence=F,
