@@ -399,10 +399,18 @@ def _inside(subject: Subject, index: int, elementary: str, evidence: Evidence) -
 
 
 def _sharing(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
-    """Blame the elimination of common subexpressions, where the pass runs it on a module that it has given some.
+    """Blame the elimination of common subexpressions, where the pass runs it on a module that it has given some."""
+    if _repeating(subject, index, evidence) is None:
+        return None
+    reason = "it fails in the same way by itself where each use of a value has a computation of its own"
+    return Blame(the_pass(Trait.SHARES), f"{reason}, and {subject.plan.steps[index].ref.name} runs it")
 
-    Nobody sees that module.  But passes read a value anew at each use, and leave it to the elimination to find out that
-    it is the same: the values are parameters of their input, or calls, as in their output.
+
+def _repeating(subject: Subject, index: int, evidence: Evidence) -> Any:
+    """Return a module that the elimination fails on in the same way by itself; ``None`` without one.
+
+    Nobody sees what it is given inside of a pass.  But passes read a value anew at each use, and leave it to the
+    elimination to find out that it is the same: the values are parameters of their input, or calls, as in their output.
     """
     step, given, output = subject.plan.steps[index], subject.input_of(index), subject.chain[index].module
     if the_pass(Trait.SHARES) not in step.contract.inside or output is None:
@@ -416,9 +424,19 @@ def _sharing(subject: Subject, index: int, evidence: Evidence) -> Blame | None:
             copied = _Repeater(module, repeated).repeat()
             shared = _by(Trait.SHARES, copied)
             if complaint(copied) is None and shared is not None and _shows(shared, evidence):
-                reason = "it fails in the same way by itself where each use of a value has a computation of its own"
-                return Blame(the_pass(Trait.SHARES), f"{reason}, and {step.ref.name} runs it")
+                return copied
     return None
+
+
+def sharing(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case of the elimination alone, and how it fails there; if it is to blame and does so."""
+    breadcrumb("traits")
+    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    index = _step_of(subject, verdict.culprit) if blame == the_pass(Trait.SHARES) else None
+    if index is None or (module := _repeating(subject, index, verdict.shown)) is None:
+        return None
+    alone = Case(str(tvm.ir.save_json(module)), (preparing(blame),), case.input_seed)
+    return next(((alone, each) for each in judge_request(alone, (OracleName.WELL_FORMED,)) if each.evidence), None)
 
 
 @relax.expr_functor.mutator

@@ -174,6 +174,12 @@ def test_the_elimination_of_what_a_pass_computes_twice_is_blamed_where_it_fails_
     found = weighed(worker, case_of(module, judged), OracleName.WELL_FORMED)
     assert found.blame == "EliminateCommonSubexpr"
     assert f"{judged} runs it" in found.reason
+    case = case_of(module, judged)
+    verdict = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
+    shown = blame.sharing(case, verdict, found.blame)
+    assert shown is not None, "the script is of that pass alone"
+    assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([found.blame], found.blame)
+    assert blame.sharing(case, verdict, judged) is None
 
 
 @pytest.mark.parametrize(
