@@ -309,8 +309,8 @@ def _well_formed(culprit: str, told: _Told) -> str:
     evidence = told.evidence
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
-            # Behind a clause, ``inside an If`` would seem to belong to that.
-            clear = ", which " not in what or not told.around.startswith("inside")
+            # Behind a clause, ``inside an If`` would seem to belong to that; and what names an If says so itself.
+            clear = not told.around.startswith("inside") or (", which " not in what and " an If" not in what)
             return _fit(f"{told.asked} {what}", told.around if clear else "")
         for what in contradictions(*told.modules):
             return _fit(f"{culprit} {what}")
@@ -320,6 +320,8 @@ def _well_formed(culprit: str, told: _Told) -> str:
         change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
         return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
+        for owner in (each.owner for each in told.changes if each.name == "the result type"):
+            return _fit(f"{culprit} changes the result type of {owner}, but not that of its calls", told.around)
         return _fit(
             f"{culprit} leaves a call that does not fit", told.around, f": {essence(evidence, evidence.observed)}"
         )

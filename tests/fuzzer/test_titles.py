@@ -24,6 +24,7 @@ from fuzzer.repro.essence import essence
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.special_values import needed
 from fuzzer.repro.title import MOST, title_of
+from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from oracles.semantics.single import SingleCall
 from relaxkit.passes.contract import OracleName
@@ -464,6 +465,27 @@ def test_a_call_that_was_forgotten_is_told_and_not_the_error_of_the_machine() ->
         "LazyGetInput changes the parameters of f1, but not the call of it in main"
     )
     assert judged("FuseOps", Callers, evidence).startswith("main fails when run after FuseOps"), "all calls fit"
+
+
+def test_a_function_whose_result_changes_and_not_its_calls_is_told_and_shown_short(tmp_path: Path) -> None:
+    @I.ir_module
+    class Summed:
+        @R.function(private=True)
+        def f1(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            return R.exp(x)
+
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            return Summed.f1(x)
+
+    text = f"{PASSES}\n\ndef summed():\n    return made(lambda self, call: relax.op.sum(call.args[0]))\n"
+    (tmp_path / "edits.py").write_text(text, encoding="utf-8")
+    case = case_of(Summed, "summed", f"user:{tmp_path / 'edits.py'}:summed")
+    verdict = failed(case, OracleName.WELL_FORMED)
+    assert title_of(case, verdict) == "summed changes the result type of f1, but not that of its calls"
+    script = repro_script(case, verdict, nearest=False, full=False)
+    assert not script.why_long
+    assert "relax.analysis.type_base_check(" in script.text
 
 
 def test_a_wrong_value_is_told_of_what_is_at_fault() -> None:

@@ -75,20 +75,26 @@ def _signature(scene: Scene) -> Iterator[str]:
 
 
 def _mistyped(scene: Scene) -> Iterator[str]:
-    """Yield the inference of the type of a call, by the type of the function that is called."""
+    """Yield the inference of a call by the type of its function, or that it gives the type of the call."""
     module = scene.after
     functions = dict(relax_functions(module))
     for name, function in functions.items():
         for number, block in enumerate(function.body.blocks):
             for place, binding in enumerate(block.bindings):
-                value = getattr(binding, "value", None)
+                value: Any = getattr(binding, "value", None)
                 callee = str(getattr(getattr(value, "op", None), "name_hint", ""))
-                if callee in functions and not _fits(value, functions[callee]):
-                    call = f'{AFTER}["{name}"].body.blocks[{number}].bindings[{place}].value'
-                    yield (
-                        f'relax.BlockBuilder().normalize(relax.Call(relax.Var("{callee}", {AFTER}["{callee}"].ty), '
-                        f"{call}.args))"
-                    )
+                if callee not in functions:
+                    continue
+                call = f'{AFTER}["{name}"].body.blocks[{number}].bindings[{place}].value'
+                again = (
+                    f'relax.BlockBuilder().normalize(relax.Call(relax.Var("{callee}", {AFTER}["{callee}"].ty), '
+                    f"{call}.args))"
+                )
+                if (inferred := _inferred(value, functions[callee])) is None:
+                    yield again
+                elif relax.analysis.type_base_check(value.ty, inferred) == relax.analysis.BaseCheckResult.FAIL_L0:
+                    fails = "relax.analysis.BaseCheckResult.FAIL_L0"
+                    yield f"assert relax.analysis.type_base_check({call}.ty, {again}.ty) != {fails}"
     # Of a kernel: what is parsed has the present type.
     yield f"relax.analysis.well_formed(tvm.script.from_source({AFTER}.script(), check_well_formed=False))"
 
@@ -100,12 +106,13 @@ _OF_TYPES: dict[str, Callable[[Scene], Iterator[str]]] = {
 }
 
 
-def _fits(call: Any, function: Any) -> bool:
+def _inferred(call: Any, function: Any) -> Any:
+    """Return the type that a call of a function has; ``None`` where its operands do not fit."""
     try:
-        relax.BlockBuilder().normalize(relax.Call(relax.Var("callee", function.ty), call.args))
+        made: Any = relax.BlockBuilder().normalize(relax.Call(relax.Var("callee", function.ty), call.args))
     except Exception:
-        return False
-    return True
+        return None
+    return made.ty
 
 
 def postcondition(scene: Scene) -> Iterator[Showing]:
