@@ -41,6 +41,7 @@ from oracles.numeric.oracle import undocumented
 from oracles.semantics.replay import FLOAT8
 from oracles.semantics.single import NAME
 from oracles.structural.postcondition import arguments
+from oracles.structural.well_formed import has_unlisted_device
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.lowered import is_lowered
@@ -87,6 +88,8 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         found = Blame(
             str(Culprit.MACHINE), "registers are named by the virtual machine's code generator, not by modules"
         )
+    elif evidence.kind in _UNBUILT and _loses_devices(subject, index):
+        pass  # nobody behind it need survive that; TVM's checker does not look
     elif evidence.kind in _UNBUILT:
         made = [subject.module, *(each.module for each in subject.chain)][0 if index is None else index + 1 :][:1]
         found = _behind(subject, index, evidence)
@@ -132,6 +135,13 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
             found = _hook(subject, index)
         found = found or _inference_of_others(subject, index, evidence)  # last: some of it kills the process
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
+
+
+def _loses_devices(subject: Subject, index: int | None) -> bool:
+    """Say whether a step leaves types that name a device which its output does not list, as its input did."""
+    if index is None or (made := subject.chain[index].module) is None:
+        return False
+    return has_unlisted_device(made) and not has_unlisted_device(subject.input_of(index))
 
 
 def begins_in_a_loop(module: Any) -> bool:

@@ -74,6 +74,24 @@ class OnDevice:
         return lv2
 
 
+_FORGETFUL = """
+import tvm
+
+def forgetful():
+    return tvm.transform.module_pass(lambda module, _: tvm.IRModule(module.functions), opt_level=0, name="forgetful")
+"""
+
+
+def test_nobody_behind_is_blamed_for_a_device_that_the_pass_has_taken_off_the_list(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    """CallTIRRewrite, behind it, does not find the device; TVM's checker looks for none."""
+    (tmp_path / "forgetful.py").write_text(_FORGETFUL)
+    forgetful = PassRef("forgetful", f"user:{tmp_path / 'forgetful.py'}:forgetful")
+    found = weighed(worker, Case(str(tvm.ir.save_json(OnDevice)), (forgetful,), 0), OracleName.NUMERIC)
+    assert found.blame == "forgetful"
+
+
 @I.ir_module
 class Capturing:
     @R.function
