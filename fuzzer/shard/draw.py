@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from strategies.detect.profile import Profile
     from strategies.scope.features import Feature
 
-SUBJECTS_PER_MODULE = 10
-"""A module is drawn once and tried under several passes: drawing costs as much as judging one subject."""
-SHARD_EXAMPLES = 64
+SUBJECTS_PER_MODULE = 16
+"""A module is drawn once and tried under several passes: drawing and preparing it costs as much as judging two."""
+SHARD_EXAMPLES = 4 * SUBJECTS_PER_MODULE
 """About a second of work: little is lost when a worker dies, and little is spent on handing out shards."""
 MOST_AIMED = 4
 """Of the passes that idioms were planted for, so many are tried for certain."""

@@ -38,7 +38,8 @@ class PassRow:
     suits others: drawn alike, an hour on two cores judged some passes a hundred times and others two thousand times.
     With these weights it judges each at least 500 times by every oracle that its contract admits (``relaxfuzz passes
     --campaign DIR``).  They were fitted to an hour's verdicts and to what 1,200 drawn modules are tried under;
-    ``tests/strategies/test_effort.py`` holds them to it.
+    ``tests/strategies/test_effort.py`` holds them to it.  Stock pipelines and FoldConstant have two fifths of that: a
+    run takes 20 times as long as of other passes, and they found a quarter as much in the same time.
 
     Attributes:
         name: Name of the pass, as in its contract.

@@ -142,7 +142,7 @@ ROWS: tuple[PassRow, ...] = (
         raises=_function_calls,
     ),
     PassRow("FoldBatchnormToConv2D", weight=74, aimed_weight=5, finds=calls_all(nn__conv2d=1, nn__batch_norm=1)),
-    PassRow("FoldConstant", weight=21, aimed_weight=2, finds=lambda facts: facts.constants),
+    PassRow("FoldConstant", weight=8, aimed_weight=2, finds=lambda facts: facts.constants),
     PassRow("FoldVDeviceScopeChange", weight=35, finds=lambda facts: facts.vdevices > 0),
     PassRow("FuseOps", bounded_fusion, weight=83),
     PassRow("FuseOpsByPattern", fuse_by_pattern, weight=13, aimed_weight=2, finds=lambda facts: bool(facts.chains)),
@@ -235,9 +235,9 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("rewrite_bindings", bindings, weight=18, finds=lambda facts: bool(facts.chains)),
     PassRow("rewrite_call", calls, weight=40, finds=rewrites_something),
     PassRow("suggest_layout_transforms", relay, weight=100),
-    PassRow("build:cpu", lambda choices, facts: 'relax.get_default_pipeline(tvm.target.Target("llvm"))', weight=127),
-    PassRow("build:default", lambda choices, facts: 'relax.get_pipeline("default")', weight=139),
-    PassRow("build:zero", lambda choices, facts: 'relax.get_pipeline("zero")', weight=117),
+    PassRow("build:cpu", lambda choices, facts: 'relax.get_default_pipeline(tvm.target.Target("llvm"))', weight=51),
+    PassRow("build:default", lambda choices, facts: 'relax.get_pipeline("default")', weight=56),
+    PassRow("build:zero", lambda choices, facts: 'relax.get_pipeline("zero")', weight=47),
 )
 
 LACKING: dict[str, str] = lacking_passes(row.name for row in ROWS)
