@@ -22,7 +22,7 @@ from oracles.semantics.single import given_to
 from relaxkit.interpreter import Interpreter
 from relaxkit.ir.first_difference import value_text
 from relaxkit.ir.functions import name_in, public_functions
-from relaxkit.ir.walk import callee_name, is_constant, name_of, operands_of, operator_of
+from relaxkit.ir.walk import callee_name, is_constant, name_of, operands_of, operator_of, places
 from relaxkit.runtime.values import Value
 
 _MOST_TRIED = 400
@@ -81,16 +81,17 @@ class _TracedFunction:
 
     @cached_property
     def bound(self) -> dict[relax.Var, Any]:
-        """What the variables outside of branches and local functions are bound to, in order."""
-        return {each.var: each.value for block in self.function.body.blocks for each in block.bindings}
+        """What the variables are bound to, in order, those in branches instead of the ``If``."""
+        kinds = (relax.If, relax.Function)
+        return {each.var: each.value for each in places(self.function) if not isinstance(each.value, kinds)}
 
     @cached_property
     def _ran(self) -> tuple[Value, Mapping[relax.Var, Any]]:
-        frames: list[Any] = []
+        frames: list[Mapping[relax.Var, Any]] = [dict(zip(self.function.params, self.arguments, strict=True))]
         machine = Interpreter(self.module, observer=lambda request, _: frames.append(request.values))
         result = machine.call(self.name, self.arguments)
-        known = {**dict(zip(self.function.params, self.arguments, strict=True))}
-        return result, next((frame for frame in frames if {*self.bound} & {*frame}), known)
+        mine = {each.var for block in self.function.body.blocks for each in block.bindings}
+        return result, max(frames, key=lambda frame: len(mine & {*frame}))  # others are of functions that it calls
 
     @property
     def result(self) -> Value:
@@ -139,7 +140,7 @@ class _TracedFunction:
         if isinstance(expr, relax.TupleGetItem):
             return f"{self._operand(expr.tuple_value, known, depth)}[{expr.index}]"
         if not isinstance(expr, relax.Call):
-            return {relax.If: "an If", relax.Function: "a local function"}.get(type(expr)) or value_text(expr)
+            return value_text(expr)
         name, operands = _short(operator_of(expr)) or callee_name(expr.op), list(expr.args)
         if operator_of(expr) in _KERNEL_CALLS:
             name, operands = callee_name(operands[0]), operands_of(operands[1])

@@ -100,7 +100,7 @@ def _never_ran(file: str, statements: Mapping[int, bool]) -> str:
     runs = [[*run] for ran, run in itertools.groupby(statements, statements.__getitem__) if not ran]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     if not texts:
-        return f"in {file}, every line ran"
+        return f"in {file}, every line of the passes ran"
     rest = [f"{len(texts) - _MOST_RUNS} more places"] if len(texts) > _MOST_RUNS + 1 else []
     shown = texts[:_MOST_RUNS] if rest else texts
     several = [*statements.values()].count(False) > 1

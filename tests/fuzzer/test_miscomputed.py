@@ -94,14 +94,15 @@ def test_roundings_are_no_wrong_value() -> None:
     assert told(module("a = R.add(x, x)", "return a"), doubled) == []
 
 
-def test_what_is_inside_a_branch_is_not_told_as_the_whole() -> None:
+def test_what_is_inside_a_branch_or_a_function_that_is_called_is_told() -> None:
     texts = [
         HEAD.replace("main(x", 'main(c: R.Tensor((), "bool"), x')
         + f"        if c:\n            r = R.{name}(x)\n        else:\n            r = R.abs(x)\n        return r\n"
         for name in ("exp", "negative")
     ]
     before, after = map(tvm.script.from_source, texts)
-    assert [*miscomputed(before, after, "main", [np.array(True), X])] == []
+    assert "wrongly turns R.exp(x) into R.negative(x)" in miscomputed(before, after, "main", [np.array(True), X])
+    assert [*miscomputed(before, after, "main", [np.array(False), X])] == [], "the results are right"
 
 
 def test_what_is_inside_a_function_that_is_called_is_told_of_it() -> None:

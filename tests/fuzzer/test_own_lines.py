@@ -126,7 +126,7 @@ def test_stores_and_merged_campaigns_keep_what_ran_anywhere(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("ran", "said"),
     [
-        ({1: True, 4: True}, "every line ran"),
+        ({1: True, 4: True}, "every line of the passes ran"),
         ({1: True, 4: False}, "line 4 never ran"),
         ({1: False, 4: False, 5: True, 9: False}, "lines 1 to 4 and 9 never ran"),
         (
