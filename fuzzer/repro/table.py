@@ -94,6 +94,7 @@ FORMS: dict[OracleName, OracleForms] = {
 PIECES = (
     "relaxkit/passes/configured.py",
     "relaxkit/passes/relaid.py",
+    "relaxkit/passes/tuned.py",
     "fuzzer/repro/pieces/frame.py",
     "fuzzer/repro/pieces/death.py",
     "relaxkit/ir/functions.py",

@@ -89,12 +89,6 @@ ROWS: tuple[Exclusion, ...] = (
         ("AllocateWorkspace",),
     ),
     Exclusion(
-        "MetaScheduleApplyDatabase",
-        Why.TUNING,
-        "replaces kernels by the schedules that tuning found: needs a database with records of the module's kernels",
-        "its documentation; with an empty database it changes nothing (measured on TVM 0.27.0.post1)",
-    ),
-    Exclusion(
         "MetaScheduleTuneIRMod",
         Why.TUNING,
         "builds and times hundreds of variants of each kernel: takes minutes, differs each time, and needs psutil",

@@ -54,11 +54,12 @@ def namespace() -> dict[str, Any]:
 
     from relaxkit.passes.configured import configured
     from relaxkit.passes.relaid import relaid
+    from relaxkit.passes.tuned import tuned
 
     return {
         "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,
         "is_tuple_get_item": is_tuple_get_item, "wildcard": wildcard, "I": ir, "R": script_relax, "T": script_tirx,
-        "configured": configured, "relaid": relaid,
+        "configured": configured, "relaid": relaid, "tuned": tuned,
     }  # fmt: skip
 
 

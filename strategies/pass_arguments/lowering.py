@@ -134,6 +134,20 @@ def bounded_fusion(choices: Choices, facts: Facts) -> str:
     return with_option(text, "relax.FuseOps.max_depth", choices.pick((1, 2, 3, 5)))
 
 
+def tune(choices: Choices, facts: Facts) -> str:
+    """Draw MetaScheduleApplyDatabase: with records that split loops."""
+    return f"tuned({2 + choices.index(3)})"
+
+
+def attach_symbol(choices: Choices, facts: Facts) -> str:
+    """Draw AttachGlobalSymbol: once in four times for a module that is to become a system library."""
+    text = call("AttachGlobalSymbol")
+    if choices.index(4) < 3:
+        return text
+    prefixed = 'mod.with_attr("system_lib_prefix", "lib_")'
+    return f'tvm.transform.module_pass(lambda mod, _: {text}({prefixed}), opt_level=0, name="AttachGlobalSymbol")'
+
+
 def relay(choices: Choices, facts: Facts) -> str:
     """Draw suggest_layout_transforms: a share of the kernels, and how their results are laid out."""
     return f'relaid({choices.index(8)}, "{choices.pick(("reversed", "packed", "rotated"))}")'

@@ -26,17 +26,20 @@ class OperatorRule:
         operands: How many it takes.
         becomes: Text of what replaces it: ``{0}``, ``{1}`` are the operands, ``{dtype}`` the dtype of the result.
         dtypes: Dtypes of the result for which it computes the same.
+        same: Whether it is for calls that take one operand twice.
     """
 
     operator: str
     operands: int
     becomes: str
     dtypes: tuple[str, ...] = _NUMBERS
+    same: bool = False
 
 
-_RESHAPED = "relax.op.reshape({0}, call.ty.shape) if isinstance(call.ty.shape, relax.ShapeExpr) else call"
+_RESHAPED = "(relax.op.reshape({0}, call.ty.shape) if isinstance(call.ty.shape, relax.ShapeExpr) else call)"
 RULES: tuple[OperatorRule, ...] = (
     OperatorRule("relax.subtract", 2, "relax.op.add({0}, relax.op.negative({1}))"),
+    OperatorRule("relax.add", 2, "relax.op.multiply({0}, relax.const(2, {dtype}))", same=True),
     OperatorRule("relax.nn.relu", 1, "relax.op.maximum({0}, relax.const(0, {dtype}))"),
     OperatorRule("relax.square", 1, "relax.op.multiply({0}, {0})"),
     OperatorRule("relax.negative", 1, "relax.op.multiply({0}, relax.const(-1, {dtype}))"),
@@ -52,8 +55,18 @@ _COPIES = (
     "call",
     "relax.Call(call.op, call.args, call.attrs, call.ty_args) if isinstance(call, relax.Call) else call",
     "relax.TupleGetItem(relax.Tuple([call, call]), 1) if isinstance(call, relax.Call) else call",
+    (
+        "relax.Call(call.op, [found[each] for each in pattern.args], call.attrs, call.ty_args) if "
+        "isinstance(call, relax.Call) and isinstance(pattern, relax.dpl.pattern.CallPattern) "
+        "and len(pattern.args) == len(call.args) else call"
+    ),
+    (
+        "relax.Tuple([relax.Call(v.op, v.args, v.attrs, v.ty_args) if isinstance(v, relax.Call) else v "
+        "for v in call.fields]) if isinstance(call, relax.Tuple) else call"
+    ),
 )
-"""What computes the same as anything that a pattern matches: the call itself, a copy of it, one of two."""
+"""What computes the same as anything that a pattern matches: the call itself, a copy of it, one of two, a call of what
+its parts matched, a tuple of copies."""
 
 
 def _pass(body: str, name: str) -> str:
@@ -81,6 +94,8 @@ def _matched(choices: Choices, facts: Facts) -> tuple[str, str]:
         return _chain(choices, facts), choices.pick(_COPIES)
     parts = [choices.pick(_PARTS) if choices.index(3) == 2 else "wildcard()" for _ in range(rule.operands)]
     root = f'is_op("{rule.operator}")({", ".join(parts)})'
+    if rule.same:
+        root = f'(lambda x: is_op("{rule.operator}")(x, x))(wildcard())'
     found = "pattern.args[{}]"
     way = choices.index(8)
     if way == 5:
@@ -108,7 +123,8 @@ _PARTS = (
 def _guarded(rule: OperatorRule, operands: list[str]) -> str:
     """Return the text of what a rule makes of a call, where it is for the call's dtype; the call itself otherwise."""
     becomes = rule.becomes.format(*operands, dtype="str(call.ty.dtype)")
-    return f"call if str(call.ty.dtype) not in {rule.dtypes} else {becomes}"
+    # A pattern of an operator matches aliases of its result, too.
+    return f"{becomes} if isinstance(call, relax.Call) and str(call.ty.dtype) in {rule.dtypes} else call"
 
 
 _LONE = (
@@ -137,7 +153,8 @@ def _chain(choices: Choices, facts: Facts) -> str:
     if way == 4:
         return f'is_op("{first.operator}")(varg_default_wildcard=True)'
     if way == 5:
-        return f"is_tuple([{', '.join(drawn_pattern(choices, choices.pick(facts.chains))[1] for _ in range(2))}])"
+        fields = [drawn_pattern(choices, choices.pick(facts.chains))[1] for _ in range(2 + choices.index(3))]
+        return f"is_tuple([{', '.join(fields)}]{', unordered=True' if choices.index(4) == 3 else ''})"
     if way == 6:
         return f"{text}.has_attr({choices.pick(_ATTRIBUTES)})"
     return text
@@ -217,7 +234,6 @@ def _links(facts: Facts) -> list[tuple[Term, Term]]:
 
 _BETWEEN = "relax.op.negative"
 _NEW = "relax.Call(bound[found[b]].op, bound[found[b]].args, bound[found[b]].attrs, bound[found[b]].ty_args)"
-# A pattern of an operator matches aliases of its result, too.
 _SAME = ("{found[b]: bound[found[b]]}", f"{{found[b]: {_NEW}}} if isinstance(bound[found[b]], relax.Call) else {{}}")
 """What may be bound to a variable in place of the call that is bound to it."""
 # Where nothing else uses the first value, it can be another one, if its only user undoes the change.

@@ -21,6 +21,7 @@ from strategies.pass_arguments.binding import (
 )
 from strategies.pass_arguments.lowering import (
     alter,
+    attach_symbol,
     bounded_fusion,
     convert_layout,
     cuda_graph,
@@ -29,6 +30,7 @@ from strategies.pass_arguments.lowering import (
     run_codegen,
     split,
     textures,
+    tune,
 )
 from strategies.pass_arguments.patterns import fuse_by_pattern
 from strategies.pass_arguments.rewriters import bindings, calls, edits, rewriter, rewrites_something
@@ -79,7 +81,7 @@ ROWS: tuple[PassRow, ...] = (
     ),
     PassRow("AttachAttrLayoutFreeBuffers", weight=69),
     PassRow("AttachExternModules", texts=("[]",), weight=10),
-    PassRow("AttachGlobalSymbol", weight=9),
+    PassRow("AttachGlobalSymbol", attach_symbol, weight=9),
     PassRow(
         "BindParams",
         bind_params,
@@ -179,7 +181,7 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: _weighted(facts) and not _transforms(facts),
     ),
     PassRow("LowerAllocTensor", weight=103),
-    PassRow("LowerDistIR", weight=90, aimed_weight=4, finds=_spread),
+    PassRow("LowerDistIR", weight=125, aimed_weight=4, finds=_spread),
     PassRow("LowerGPUIPCAllocStorage", weight=9),
     PassRow("LowerGlobalViewToLocalView", weight=180, aimed_weight=4, finds=_spread),
     PassRow("LowerRuntimeBuiltin", weight=112),
@@ -234,6 +236,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("PatternMatchingRewriter", rewriter, weight=28, finds=rewrites_something),
     PassRow("rewrite_bindings", bindings, weight=18, finds=lambda facts: bool(facts.chains)),
     PassRow("rewrite_call", calls, weight=40, finds=rewrites_something),
+    PassRow("MetaScheduleApplyDatabase", tune, weight=90),
     PassRow("suggest_layout_transforms", relay, weight=100),
     PassRow("build:cpu", lambda choices, facts: 'relax.get_default_pipeline(tvm.target.Target("llvm"))', weight=51),
     PassRow("build:default", lambda choices, facts: 'relax.get_pipeline("default")', weight=56),

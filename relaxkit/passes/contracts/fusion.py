@@ -168,6 +168,13 @@ ROWS: tuple[Contract, ...] = (
         "kernel of the old layout",
     ),
     _OnKernels(
+        "MetaScheduleApplyDatabase",
+        idempotence=Idempotence.NEVER,
+        costly=True,
+        changes=frozenset({Kept.KERNELS}),
+        notes="a record schedules a kernel, which computes the same; a second run has records for what the first made",
+    ),
+    _OnKernels(
         "suggest_layout_transforms",
         where="relax.analysis",
         inside=("AlterOpImpl",),
