@@ -181,9 +181,9 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: _weighted(facts) and not _transforms(facts),
     ),
     PassRow("LowerAllocTensor", weight=103),
-    PassRow("LowerDistIR", weight=125, aimed_weight=4, finds=_spread),
+    PassRow("LowerDistIR", weight=115, aimed_weight=4, finds=_spread),
     PassRow("LowerGPUIPCAllocStorage", weight=9),
-    PassRow("LowerGlobalViewToLocalView", weight=180, aimed_weight=4, finds=_spread),
+    PassRow("LowerGlobalViewToLocalView", weight=230, aimed_weight=4, finds=_spread),
     PassRow("LowerRuntimeBuiltin", weight=112),
     PassRow(
         "MergeCompositeFunctions",

@@ -64,3 +64,13 @@ def test_layouts_that_are_not_the_kernels_are_told(monkeypatch: pytest.MonkeyPat
         except AssertionError as failure:
             told.append(str(failure))
     assert told
+
+
+def test_recorded_schedules_compute_the_same() -> None:
+    lowered = relax.transform.LegalizeOps()(Before)
+    for factor in (2, 3):
+        ref = PassRef("MetaScheduleApplyDatabase", f"tuned({factor})")
+        after = ref.build()(lowered)
+        assert "is_scheduled" in after.script()
+        assert not tvm_ffi.structural_equal(after["add"].body, lowered["add"].body)
+        check(Before, ref)
