@@ -100,7 +100,9 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
     if (call := _call_of("BindParams", tree)) not in (None, tree):
         return {"0": _evaluated(call.args[0]), "1": _by_variable(call.args[1])}
     call = _call_of("BindSymbolicVars", tree)
-    return None if call in (None, tree) else {"0": _by_variable(call.args[0]), "1": _evaluated(call.args[1])}
+    if call in (None, tree):
+        return None
+    return {"0": _by_variable(call.args[0])} | {str(at): _evaluated(call.args[at]) for at in range(1, len(call.args))}
 
 
 def _by_variable(binding: ast.expr) -> dict[str, Any]:

@@ -65,17 +65,19 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
         value = number if choices.index(4) < 3 else f'tirx.IntImm("int64", {number})'
         entries.append(f'"{name}": {value}')
     where = f'"{function.name}"' if not whole and (facts.relax_functions > 1 or choices.index(2)) else ""
-    if where and not function.cast_symbols and choices.index(4) == 3:
-        return _by_dim(function.name, entries)
+    if not function.cast_symbols and choices.index(4) == 3:
+        return _by_dim(where, entries)
     return call("BindSymbolicVars", f"{{{', '.join(entries)}}}", where)
 
 
-def _by_dim(function: str, entries: list[str]) -> str:
+def _by_dim(where: str, entries: list[str]) -> str:
     """Draw the same with symbolic dims for keys, which the text looks up in the module that the pass is applied to."""
     items = ", ".join(f"({entry.replace(': ', ', ', 1)})" for entry in entries)
-    dims = f'relax.analysis.defined_symbolic_vars(mod["{function}"])'
+    functions = f"[mod[{where}]]" if where else "mod.functions.values()"
+    every = f"for f in {functions} if isinstance(f, relax.Function)"
+    dims = f"[v {every} for v in relax.analysis.defined_symbolic_vars(f)]"
     binding = f"{{v: n for v in {dims} for k, n in [{items}] if v.name == k}}"
-    inner = call("BindSymbolicVars", binding, f'"{function}"')
+    inner = call("BindSymbolicVars", binding, where)
     return f'tvm.transform.module_pass(lambda mod, ctx: {inner}(mod), opt_level=0, name="BindSymbolicVars")'
 
 
