@@ -236,7 +236,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("PatternMatchingRewriter", rewriter, weight=19, finds=rewrites_something),
     PassRow("rewrite_bindings", bindings, weight=18, finds=lambda facts: bool(facts.chains)),
     PassRow("rewrite_call", calls, weight=26, finds=rewrites_something),
-    PassRow("MetaScheduleApplyDatabase", tune, weight=90),
+    PassRow("MetaScheduleApplyDatabase", tune, weight=65),
     PassRow("suggest_layout_transforms", relay, weight=100),
     PassRow("build:cpu", lambda choices, facts: 'relax.get_default_pipeline(tvm.target.Target("llvm"))', weight=62),
     PassRow("build:default", lambda choices, facts: 'relax.get_pipeline("default")', weight=56),
