@@ -74,7 +74,7 @@ _START = "RF.start(RELAXFUZZ);"
 def _document(page: Mapping[str, Any], policy: str, style: str, tail: str) -> str:
     campaign = page["campaign"]
     title = " ".join(printable(f"{campaign['name']}: {page['title']}").split())
-    footer = f"relaxfuzz, campaign {campaign['name']} with seed {campaign['seed']} on TVM {campaign['tvm']}"
+    footer = f"relaxfuzz: {campaign['name']}, seed {campaign['seed']}, TVM {campaign['tvm']}"
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{escape(policy)}">

@@ -32,19 +32,20 @@ class Severity(TextEnum):
     def words(self, oracle: str) -> str:
         """Say it, of a failure of an oracle, to somebody who does not know the classes."""
         what, rare = _WORDS[self]
-        return _LOUD.get(oracle, what) + rare if self in (Severity.S3, Severity.S4) else what + rare
+        return (what if self in (Severity.S1, Severity.S2) else _LOUD.get(oracle, what)) + rare
 
 
 _WORDS = {
     Severity.S1: ("a silent wrong result, or a memory error", ""),
     Severity.S2: ("a silent wrong result, or a memory error", ", on rare values or constructs"),
-    Severity.S3: ("a broken promise", ""),
-    Severity.S4: ("a broken promise", " (needs a rare construct)"),
-    Severity.S5: ("minor: a failed round trip, or dependence on the environment", ""),
+    Severity.S3: ("a violated contract", ""),
+    Severity.S4: ("a violated contract", " (needs a rare construct)"),
+    Severity.S5: ("a minor defect", ""),
 }
 _LOUD = {
     "crash": "a crash", "well-formed": "an ill-formed module", "mutation": "a modified input",
-    "numeric": "a module that does not build or run",
+    "numeric": "a module that does not build or run", "roundtrip": "a failed round trip",
+    "environment": "dependence on the environment",
 }  # fmt: skip
 """What an oracle sees that is no silent wrong result."""
 

@@ -53,7 +53,7 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\A(\w+\.\w+): Var became Var\Z", rf"{LEAVES}\1 that nothing defines"),
         (r"The type is not populated.*", "an expression has no type"),
         (r"Mismatched (\w+)\.(\w+) on argument.* match (\w+)\.\2.*", r"\1 and \3 of a kernel differ in \2"),
-        (r"\ABack optional access\Z", "an Optional is read that is empty"),
+        (r"\ABack optional access\Z", "an empty Optional is read"),
         (r"\A'key is not in Map'\Z", "a Map lacks a key"),
         (r"Cannot convert when exactly one of the layouts is unknown", "one of two layouts is unknown"),
         (r"Do not have a default for (?=[\w.]+)", "it has no case for "),
@@ -70,7 +70,7 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"the check `analyzer->CanProve\(floormod\(\w+->(\w+), (\w+)\) == 0\)` fails",
             r"an \1 is no multiple of the \2",
         ),
-        (r"the check `reg < \S+ \(18014398509481984 vs\. \d+\)` fails", "the void register is set"),
+        (r"the check `reg < \S+ \(18014398509481984 vs\. \d+\)` fails", "it writes to the void register"),
         (r"ErrorContext\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*", ""),
         (r"^\s*Error: | when calling:.*|(?:(?<=[\w)\"'`])\.\s+(?=[A-Z])|\s*\n\s*\n).*", ""),  # the first sentence
         (r"In (relax[\w.]+), the first input shape.*? is (\w+) and the second.*? is (\w+).*", r"\1 of dims \2 and \3"),

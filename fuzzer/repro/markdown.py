@@ -260,7 +260,7 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
             f"To minimize it, run {_code(command)}, then generate this report again"
         )
     assessment = finding.assessment
-    scale = f"{assessment.severity} of S1 to S5{'' if assessment.final else ', estimated'}"
+    scale = f"severity {assessment.severity}; S1 is the most severe{'' if assessment.final else ', estimated'}"
     against = "" if assessment.evidence is EvidenceClass.HARD else f"; {assessment.evidence.words}"
     blame = assessment.beside(finding.culprit)
     lines = [

@@ -209,7 +209,7 @@ class _Triage:
             self.notes.append("the script was not run: plain relax.build needs a C++ compiler")
         elif not result.confirmed:
             path.unlink(missing_ok=True)
-            return self._refuse(name, f"the script ended with {result.exit_code} and printed: {result.said}")
+            return self._refuse(name, f"the script exited with {result.exit_code} and printed: {result.said}")
         if why:
             self.notes.append(f"there is no short script: {cut(why, _SAID)}")
         self.path, self.parts = path, parts

@@ -180,7 +180,7 @@ def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
             in report
         )
         assert "minimized to" not in report
-        assert "of S1 to S5, estimated)" in report
+        assert "; S1 is the most severe, estimated)" in report
 
 
 CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op_gradient.py: where_grad", "Read y.")
@@ -445,11 +445,11 @@ def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
 
 def test_the_notes_end_with_the_id_and_say_the_severity_in_words() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
-    assert "* Severity: a crash (S3 of S1 to S5" in report
+    assert "* Severity: a crash (severity S3; S1 is the most severe" in report
     for grade, oracle, said in (
         ("S4", "mutation", "a modified input (needs a rare construct)"),
         ("S1", "crash", "a silent wrong result, or a memory error"),
-        ("S3", "numeric", "a module that does not build or run"), ("S3", "locality", "a broken promise"),
+        ("S3", "numeric", "a module that does not build or run"), ("S3", "locality", "a violated contract"),
     ):  # fmt: skip
         assert Severity(grade).words(oracle) == said
     assert f"relaxfuzz (finding `{finding().id}`): " in report

@@ -125,8 +125,8 @@ def test_several_cases_refused_for_one_reason_are_told_once(tmp_path: Path, monk
     case = case_of(samples.two_functions(), "MergeCompositeFunctions", "relax.transform.MergeCompositeFunctions()")
     run_apart(monkeypatch, lambda _: False)
     result = triage(case, first_failure(case, OracleName.CRASH), tmp_path)
-    assert result.note.count("the script ended with 0") == 1
-    assert re.search(r"; minimized, .*and original case: the script ended with 0 and printed: BUG: ", result.note)
+    assert result.note.count("the script exited with 0") == 1
+    assert re.search(r"; minimized, .*and original case: the script exited with 0 and printed: BUG: ", result.note)
     assert len(result.note) < 300
 
 
