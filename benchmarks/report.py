@@ -123,7 +123,8 @@ def make_campaign(directory: Path, cases: int, findings: int) -> None:
     with Store.create(directory, meta) as store:
         for number in range(pieces):
             size = PIECE if number < pieces - 1 else cases - PIECE * (pieces - 1)
-            hits = [found[number * findings // pieces], *chance.choices(found, k=3)]
+            fresh = found[number * findings // pieces : (number + 1) * findings // pieces]
+            hits = [*fresh, *chance.choices(found, k=3)]
             store.record_shard(_piece(number, size, hits, passes, operators, chance), 8 * 3600 * (number + 1) / pieces)
         (directory / "repros").mkdir()
         for number, hit in enumerate(found):
