@@ -19,6 +19,7 @@ from fuzzer.worker.child import breadcrumb
 from oracles.core.module_facts import apply
 from oracles.core.subject import Subject
 from relaxkit.ir.equality import digest
+from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.passes.pass_ref import PassRef, PassReferenceError
 from relaxkit.passes.plan import preparing
@@ -30,9 +31,9 @@ def entered(case: Case, culprit: str) -> tuple[EnteredCase, ...]:
     """Return the cases that begin at the pass at fault in a case, the one with the least around it first."""
     breadcrumb("minimizer")
     subject = Subject(from_json_graph_str(case.module_json), case.passes, input_seed=case.input_seed)
-    refs = (*subject.plan.prepare, *(step.ref for step in subject.plan.steps))
+    refs = [*subject.plan.prepare, *(part for step in subject.plan.steps for part in parts_of(step.ref))]
     found = [(subject.original, case.passes)]
-    if [ref.name for ref in case.passes] != [culprit]:
+    if [ref.name for each in case.passes for ref in parts_of(each)] != [culprit]:
         found = [(module, (ref,)) for module, ref in _before(refs, subject.original, culprit)] + found
     entries: dict[str, EnteredCase] = {}
     for module, passes in found:

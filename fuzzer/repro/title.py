@@ -131,7 +131,7 @@ class _Told:
     def entered(self) -> tuple[Any, tvm.IRModule] | None:
         """The pass at fault and the module that it is given; nothing where that runs inside another, with arguments."""
         subject, culprit = self.subject, self.verdict.culprit
-        built, given = subject.built(self.step), subject.input_of(self.step)
+        built, given = subject.built(self.step), subject.given_again(self.step)
         if subject.plan.steps[self.step].ref.name == culprit:
             return built, given
         try:

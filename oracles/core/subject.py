@@ -214,6 +214,13 @@ class Subject:
         """Return the module that a step was applied to."""
         return self.module if index == 0 else self.chain[index - 1].module
 
+    def given_again(self, index: int) -> tvm.IRModule:
+        """Return the module that a step is applied to, made once more: the first run may have written into its own."""
+        module = load(self.before)
+        for number in range(index):
+            module = None if module is None else apply(self.built(number), module).module
+        return self.input_of(index) if module is None else module
+
     def grouped(self, count: int) -> Result:
         """Apply ``Sequential`` of the first ``count`` steps to the module.
 

@@ -41,7 +41,7 @@ def crash(subject: Subject) -> Failure | None:
         raise Inapplicable("input of the pass is ill-formed", culprit=name)
     if not contract.composed:
         return name, error
-    culprit = inner_pass(subject.built(index), entered) or name
+    culprit = inner_pass(subject.built(index), subject.given_again(index)) or name
     inner = CONTRACTS.get(culprit)
     if inner is not None and (refusal := refusal_of(error, inner.refusals)) is not None:
         raise Inapplicable(refusal.reason, Outcome.REJECT, name)

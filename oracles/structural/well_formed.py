@@ -67,7 +67,8 @@ def judge(subject: Subject) -> Failure | None:
     if step is not steps[0] and has_unlisted_device(entered):
         # UpdateVDevice leaves the old device in some types; the next pass that infers types afresh only shows that.
         raise Inapplicable("a device is not in the module's table")
-    inner = step.contract.composed and inner_pass(step.ref.build(), entered, complaint)
+    given = subject.given_again(steps.index(step))
+    inner = step.contract.composed and inner_pass(step.ref.build(), given, complaint)
     return inner or step.ref.name, found
 
 

@@ -198,9 +198,12 @@ def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Di
         if at >= len(new.args):
             yield Difference(Part.OPERAND_GONE, owner, label)
         elif numbers and not _alike(operand, new.args[at], numbers):
+            pairs = [*zip(*(getattr(each, "fields", [each]) for each in (operand, new.args[at])), strict=False)]
+            constants = [pair for pair in pairs if all(map(is_constant, pair))]
+            typed = [each for pair in constants for each in of_types(f"a constant of {_callee(old)}", *(one.ty for one in pair))]
             values = value_text(operand), value_text(new.args[at])
             kind = "" if isinstance(operand, relax.Var) else f"when {label} of {owner} is {values[0]}"
-            yield Difference(Part.OPERAND, owner, label, *values, kind)
+            yield from typed or [Difference(Part.OPERAND, owner, label, *values, kind)]
     theirs = fields_of(new.attrs)
     for key, value in fields_of(old.attrs).items():
         if key in theirs and not _same(value, theirs[key]):
@@ -230,11 +233,15 @@ def _called(binding: Any) -> str:
     """Return what a binding calls, an operator, a kernel or a function; what else it is where it calls nothing."""
     value = binding.value
     if isinstance(value, relax.Call):
-        inner = callee_name(value.args[0]) if operator_of(value) in ("relax.call_tir", "relax.call_pure_packed") else ""
-        return inner or operator_of(value) or callee_name(value.op) or "a call through a variable"
+        return _callee(value)
     if isinstance(binding, relax.MatchCast):
         return "match_cast"
     return {relax.If: "an If", relax.Function: "a local function"}.get(type(value), "")
+
+
+def _callee(call: relax.Call) -> str:
+    inner = callee_name(call.args[0]) if operator_of(call) in ("relax.call_tir", "relax.call_pure_packed") else ""
+    return inner or operator_of(call) or callee_name(call.op) or "a call through a variable"
 
 
 def _kind(binding: Any) -> str:

@@ -13,7 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
-from relaxkit.passes.pass_ref import namespace
+from relaxkit.passes.pass_ref import PassRef, namespace
 
 CONFIGURED = "configured"
 """The function of :mod:`relaxkit.passes.configured`."""
@@ -192,24 +192,13 @@ def keywords_text(name: str, expression: str, known: Collection[str]) -> str:
     return ", ".join(each for each in written if not names_in(each).isdisjoint(known))
 
 
-def applied_to(module: str, expression: str) -> tuple[str, str]:
-    """Write the application of a pass to a variable: the call, and the options of the ``PassContext`` around it.
-
-    A pass that is made for any module by a ``module_pass`` around a lambda is written as what the lambda calls.
-    """
-    tree, options = _tree(expression), ""
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CONFIGURED:
-        expression, options = ast.unparse(tree.args[0]), ast.unparse(tree.args[1]).replace("'", '"')
-        tree = tree.args[0]
-    inner = tree.args[0] if isinstance(tree, ast.Call) and tree.args else None
-    if not isinstance(inner, ast.Lambda) or not ast.unparse(tree).startswith("tvm.transform.module_pass("):
-        return f"{expression}({module})", options
-    given = inner.args.args[0].arg
-    for node in ast.walk(inner.body):
-        if isinstance(node, ast.Name) and node.id == given:
-            node.id = module
-    body = ast.unparse(inner.body)
-    return body if '"' in body else body.replace("'", '"'), options
+def parts_of(ref: PassRef) -> tuple[PassRef, ...]:
+    """Return the passes of a ``Sequential`` that a text builds; of another text the pass itself."""
+    tree = _tree(ref.expression)
+    if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != "tvm.transform.Sequential":
+        return (ref,)
+    texts = [ast.get_source_segment(ref.expression, each) or "" for each in tree.args[0].elts]  # type: ignore[attr-defined]
+    return tuple(PassRef(text.partition("(")[0].rpartition(".")[2], text) for text in texts)
 
 
 def has_options_alone(expression: str) -> bool:

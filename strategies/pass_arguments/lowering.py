@@ -136,7 +136,11 @@ def bounded_fusion(choices: Choices, facts: Facts) -> str:
 
 def tune(choices: Choices, facts: Facts) -> str:
     """Draw MetaScheduleApplyDatabase: with records that split loops."""
-    return f"tuned({2 + choices.index(3)})"
+    return _module_pass(f"tuned(mod, {2 + choices.index(3)})", "MetaScheduleApplyDatabase")
+
+
+def _module_pass(body: str, name: str) -> str:
+    return f'tvm.transform.module_pass(lambda mod, _: {body}, opt_level=0, name="{name}")'
 
 
 def attach_symbol(choices: Choices, facts: Facts) -> str:
@@ -144,13 +148,13 @@ def attach_symbol(choices: Choices, facts: Facts) -> str:
     text = call("AttachGlobalSymbol")
     if choices.index(4) < 3:
         return text
-    prefixed = 'mod.with_attr("system_lib_prefix", "lib_")'
-    return f'tvm.transform.module_pass(lambda mod, _: {text}({prefixed}), opt_level=0, name="AttachGlobalSymbol")'
+    return _module_pass(f'{text}(mod.with_attr("system_lib_prefix", "lib_"))', "AttachGlobalSymbol")
 
 
 def relay(choices: Choices, facts: Facts) -> str:
-    """Draw suggest_layout_transforms: a share of the kernels, and how their results are laid out."""
-    return f'relaid({choices.index(8)}, "{choices.pick(("reversed", "packed", "rotated"))}")'
+    """Draw suggest_layout_transforms: how the results of all kernels are laid out."""
+    layout = choices.pick(("reversed", "packed", "rotated"))
+    return _module_pass(f'relaid(mod, "{layout}")', "suggest_layout_transforms")
 
 
 _TEXTURES = 'tvm.target.Target("qcom/adreno-opencl-texture")'

@@ -71,6 +71,8 @@ class _Text:
                     yield self._with(node, " and ".join(self.of(item) for item in node.values if item is not gone))
             elif isinstance(node, ast.Compare):
                 yield from self._entries(node.comparators[0])
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):  # rewriters, or patterns
+                yield from (self._with(node, self.of(each)) for each in (node.left, node.right))
 
     def _arguments(self, call: ast.Call) -> Iterator[str]:
         if len(call.args) + len(call.keywords) > 1:

@@ -24,6 +24,7 @@ from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
 from relaxkit.ir.edits import functions_of, without
 from relaxkit.ir.functions import functions_by_name
+from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contract import Circumstance
 
 _BESIDE = "Beside"
@@ -54,7 +55,7 @@ def _variation(scene: Scene) -> ModuleVariation:
     if variation is None:
         raise Unsayable("nothing of the module can be varied")
     module = variation.module
-    steps = [step.ref for step in subject.plan.steps]
+    steps = [part for step in subject.plan.steps for part in parts_of(step.ref)]
     for ref in steps[: scene.index or 0] if len(scene.judged) == 1 else ():
         module = apply(ref.build(), module).module
         if module is None:

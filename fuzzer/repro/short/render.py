@@ -75,7 +75,8 @@ def _written(scene: Scene, forms: OracleForms, head: list[str]) -> Iterator[Shor
         for before, equal in sources_of(module, BEFORE):
             if not equal and not acts.ending.words:  # the words tell a failure from another one
                 continue
-            parts = (wrapped(acts.definitions), before, acts.second)
+            needed = scene.definitions if showing.module is None else ""
+            parts = (wrapped(acts.definitions), before, acts.second, wrapped(needed))
             front = "\n\n".join(part.rstrip() for part in parts if part.strip())
             user = scene.imports
             body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from fuzzer.findings.script_parts import Ending
@@ -13,6 +15,7 @@ from fuzzer.repro.checks.check import NOT_EQUAL, REPEATS, fragments
 from fuzzer.repro.checks.runs import promised_runs
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, commented, failing
 from oracles.core.verdict import Evidence
+from relaxkit.ir.first_difference import differences
 
 UNEQUAL = "ValueError"
 """What ``tvm.ir.assert_structural_equal`` raises."""
@@ -46,6 +49,8 @@ def crash(scene: Scene) -> Iterator[Showing]:
     if scene.failure.died:
         yield Showing(tuple(scene.applied("")), Ending())
         return
+    for module, line in scene.direct():
+        yield replace(raises(scene.failure.evidence, [line]), module=module)
     error = scene.run().error
     yield raises(scene.failure.evidence, scene.applied(""), None if error is None else error.message)
 
@@ -53,18 +58,22 @@ def crash(scene: Scene) -> Iterator[Showing]:
 def mutation(scene: Scene) -> Iterator[Showing]:
     """Show that the passes write into the module that they are given."""
     module = scene.fresh()
-    texts, saved = [str(module.script(show_meta=True))], str(tvm.ir.save_json(module))
+    printed, saved = str(module.script()), str(tvm.ir.save_json(module))
     result = scene.run(module)
-    texts.append(str(module.script(show_meta=True)))
-    shown = f"{BEFORE}.script()" if texts[0] != texts[1] else f"tvm.ir.save_json({BEFORE})"
     calls = scene.applied("")
     if result.module is None:
         calls = ["with contextlib.suppress(Exception):", *(f"    {line}" for line in calls)]
-    said = (
-        ', f"the input module was modified:\\n{Before.script()}"' if texts[0] != texts[1] else ', "modified in place"'
-    )
     compared = tvm.ir.load_json(saved), module
-    yield failing((f"seen = {shown}", *calls), f"assert {shown} == seen{said}", compared=compared)
+    if printed != str(module.script()):
+        said = ', f"the input module was modified:\\n{Before.script()}"'
+        yield failing(("seen = Before.script()", *calls), f"assert Before.script() == seen{said}", compared=compared)
+    # TVMScript does not show everything, such as the device of a constant.
+    said = next((f"it {each.change}" for each in differences(*compared)), "modified in place")
+    lines = ("Copy = tvm.ir.load_json(tvm.ir.save_json(Before))", *calls)
+    if not tvm_ffi.structural_equal(*compared):
+        yield failing(lines, same(BEFORE, "Copy"), said, UNEQUAL, compared=compared)
+    saving = f"tvm.ir.save_json({BEFORE})"
+    yield failing((f"seen = {saving}", *calls), f'assert {saving} == seen, {said!r}', compared=compared)
 
 
 def determinism(scene: Scene) -> Iterator[Showing]:

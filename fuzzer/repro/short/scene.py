@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,15 +18,20 @@ from fuzzer.core.text import first_line, without_headers
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH
+from fuzzer.repro.short.passes import DIRECT, WrittenPass, written
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import Result, apply, equal
-from relaxkit.passes.arguments import applied_to
+from relaxkit.passes.arguments import parts_of
+from relaxkit.passes.contract import OracleName
+from relaxkit.ir.functions import relax_functions
 from relaxkit.passes.contracts import CONTRACTS, contract_for
-from relaxkit.passes.pass_ref import PassRef, load_factory
+from relaxkit.passes.pass_ref import PassRef, load_factory, namespace
 from relaxkit.passes.plan import plan_of, preparing
 
 BEFORE, AFTER = "Before", "After"
 ASSERTION = "AssertionError"
+_IN_MODULES = (OracleName.LOCALITY, OracleName.SEQUENTIAL)
+"""Oracles that apply passes to modules of other functions, or together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,36 @@ class Scene:
         """
         return self._applications(self.judged, name, module, contexts)
 
+    @cached_property
+    def definitions(self) -> str:
+        """What the passes need: patterns, functions that rewrite, functions of ours."""
+        written = [each for ref in (*self.prepare, *self.judged) for each in self._written(ref).definitions]
+        parts = [f"\n\n{each}\n\n" if "\n" in each else f"{each}\n" for each in dict.fromkeys(written)]
+        return "".join(parts).replace("\n\n\n", "\n\n").strip("\n")
+
+    def direct(self) -> Iterator[tuple[Any, str]]:
+        """Yield calls of TVM that raise by themselves what a function of ours raises with them, each with its module."""
+        call = self._written(self.judged[-1]).call if len(self.judged) == 1 else ""
+        name, _, arguments = call.partition("(")
+        for module, line in DIRECT[name](self.fresh(), *ast.literal_eval(f"(None{arguments.removeprefix('mod')}")[1:]) if name in DIRECT else ():
+            try:
+                exec(line, {**namespace(), BEFORE: module})
+            except Exception as error:
+                if evidence_of(error).message == self.failure.evidence.message:
+                    yield module, line
+
+    @cached_property
+    def _alone(self) -> str:
+        """The name of the Relax function that is all that a function pass is applied to; empty where there are more."""
+        names = [name for name, _ in relax_functions(self.fresh())]
+        return names[0] if len(names) == 1 and self.failure.verdict.oracle not in _IN_MODULES else ""
+
+    def _written(self, ref: PassRef) -> WrittenPass:
+        if ref.is_user:
+            built = isinstance(load_factory(ref.target), tvm.ir.transform.Pass)
+            return WrittenPass((), f"{ref.factory[1]}{'' if built else f'({ref.arguments})'}")
+        return written(ref.expression, bool(self._alone))
+
     def _applications(
         self, refs: Sequence[PassRef], name: str, module: str, contexts: tuple[str, ...] = ()
     ) -> list[str]:
@@ -136,15 +172,18 @@ class Scene:
         for number, ref in enumerate(refs):
             last = number == len(refs) - 1
             bound = name if last or name else "Made"
-            call, options = applied_to(module, ref.expression)
-            if ref.is_user:
-                built = isinstance(load_factory(ref.target), tvm.ir.transform.Pass)
-                call, options = f"{ref.factory[1]}{'' if built else f'({ref.arguments})'}({module})", ""
-            around = [*contexts, *([f"tvm.transform.PassContext(config={options})"] if options else [])]
+            form = self._written(ref)
+            made = bound
+            acts = []
+            if form.of_function and bound:
+                acts = [f"{bound} = {module}.clone()"]
+                made = f'{bound}["{self._alone}"]'
+            call = form.applied(f'{module}["{self._alone}"]' if form.of_function else module)
+            acts.append(f"{made} = {call}" if made else call)
+            around = [*contexts, *([f"tvm.transform.PassContext(config={form.options})"] if form.options else [])]
             if self.needs_target and not any("target" in each for each in contexts):
                 around.append('tvm.target.Target("llvm")')
-            line = f"{bound} = {call}" if bound else call
-            lines += [f"with {', '.join(around)}:", f"    {line}"] if around else [line]
+            lines += [f"with {', '.join(around)}:", *(f"    {act}" for act in acts)] if around else acts
             module = bound
         return lines
 
@@ -176,20 +215,25 @@ def scenes(failure: FailingCase) -> Iterator[Scene]:
     """
     case, culprit = failure.case, failure.verdict.culprit
     plan = plan_of(case.passes, tuple(map(contract_for, case.passes)), failure.module)
-    steps = tuple(step.ref for step in plan.steps)
-    names = [ref.name for ref in steps]
+    parts = [(number, part) for number, step in enumerate(plan.steps) for part in parts_of(step.ref)]
+    names = [ref.name for _, ref in parts]
     index = names.index(culprit) if culprit in names else None
-    whole = steps if index is None else steps[: index + 1]
+    whole = tuple(ref for number, ref in parts if index is None or number <= parts[index][0])
     stages = _stages(case.module_json, (*plan.prepare, *whole[:-1]))
-    if index is not None and len(stages) == len(plan.prepare) + len(whole):
-        yield Scene(failure, stages[-1], (), whole[-1:], index)
+    if len(stages) > len(plan.prepare):  # what stands behind a pass that raises is not run
+        whole = whole[: len(stages) - len(plan.prepare)]
+    place = len(plan.prepare) + (index or 0)
+    if index is not None and len(stages) > place:
+        yield Scene(failure, stages[place], (), (whole[index],), index)
+        if len(rest := _acting(whole[index:], stages[place:])) > 1:
+            yield Scene(failure, stages[place], (), rest, index)
     prepare, rest = _acting(plan.prepare, stages), _acting(whole, stages[len(plan.prepare) :])
-    if len(rest) > 1 and len(stages) > len(plan.prepare):
+    if index and len(stages) > len(plan.prepare):
         yield Scene(failure, stages[len(plan.prepare)], (), rest, index)
     if prepare or index is None:
         yield Scene(failure, case.module_json, prepare, rest, index)
     if index is None and culprit in CONTRACTS and len(stages) > len(plan.prepare):
-        yield Scene(failure, stages[len(plan.prepare)], (), (preparing(culprit),), index)
+        yield Scene(failure, stages[len(plan.prepare)], (), (preparing(culprit),))
 
 
 def _acting(passes: tuple[PassRef, ...], stages: list[str]) -> tuple[PassRef, ...]:
