@@ -35,6 +35,8 @@ _CXX_SOURCE = re.compile(r"(?:^|/)((?:src|include)/.+\.(?:cc|h|cpp|hpp))$")
 _TEMPLATE = re.compile(r"<(?!lambda)[^<>]*>")
 _ARGUMENTS = re.compile(r"\([^()]*\)")
 _MAX_FRAMES = 12
+_IN_PASS = re.compile(r"(\n|\\n)+Error in pass: .*?('?)\Z", re.DOTALL)
+"""What TVM appends to some messages: the pass, and a place in the module."""
 
 
 def evidence_of(error: BaseException) -> Evidence:
@@ -43,7 +45,8 @@ def evidence_of(error: BaseException) -> Evidence:
     users = _users_trace(error)
     place = f"{PurePath(users[-1].filename).name}:{users[-1].lineno}" if users else ""
     details = Details(raised_at=users_frames(error), place=place, lines=tuple(line for _, line in frames))
-    return Evidence(type(error).__name__, str(error), tuple(name for name, _ in frames), details=details)
+    message = _IN_PASS.sub(r"\2", str(error))
+    return Evidence(type(error).__name__, message, tuple(name for name, _ in frames), details=details)
 
 
 def left_unlegalized(error: Evidence) -> bool:

@@ -200,7 +200,11 @@ def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Di
         elif numbers and not _alike(operand, new.args[at], numbers):
             pairs = [*zip(*(getattr(each, "fields", [each]) for each in (operand, new.args[at])), strict=False)]
             constants = [pair for pair in pairs if all(map(is_constant, pair))]
-            typed = [each for pair in constants for each in of_types(f"a constant of {_callee(old)}", *(one.ty for one in pair))]
+            typed = [
+                each
+                for pair in constants
+                for each in of_types(f"a constant of {_callee(old)}", *(one.ty for one in pair))
+            ]
             values = value_text(operand), value_text(new.args[at])
             kind = "" if isinstance(operand, relax.Var) else f"when {label} of {owner} is {values[0]}"
             yield from typed or [Difference(Part.OPERAND, owner, label, *values, kind)]

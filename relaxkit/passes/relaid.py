@@ -46,10 +46,10 @@ def laid_out(module: Any) -> list[Any]:
     def visit(call: Any) -> None:
         if isinstance(call, relax.Call) and call.op == tvm.ir.Op.get("relax.call_tir"):
             kernel = module[call.args[0]]
-            buffers = all(tirx.is_buffer_var(each) for each in kernel.params)
-            if isinstance(call.ty_args[0], relax.TensorType) and buffers and "operator_name" not in (kernel.attrs or ()):
-                if all(isinstance(dim, tirx.IntImm) for each in kernel.params for dim in each.shape):
-                    found[call.args[0]] = None
+            one = isinstance(call.ty_args[0], relax.TensorType) and all(map(tirx.is_buffer_var, kernel.params))
+            dims = [dim for each in kernel.params for dim in each.shape] if one else [None]
+            if all(isinstance(dim, tirx.IntImm) for dim in dims) and "operator_name" not in (kernel.attrs or ()):
+                found[call.args[0]] = None
 
     for function in module.functions.values():
         if isinstance(function, relax.Function):
@@ -75,6 +75,7 @@ def suggestions(module: Any, layout: str) -> Iterator[tuple[Any, str]]:
         wanted = index_map(module[var], layout)
         given, laid = (", ".join(map(str, each)) for each in (wanted.initial_indices, wanted.final_indices))
         laid = re.sub(r"T\.int64\((\d+)\)", r"\1", laid)
-        made = f'tirx.IndexMap.from_func(lambda {given}: [{laid}], {len(wanted.initial_indices)}, index_dtype="int64")'
+        function = f"{f'lambda {given}'.rstrip()}: [{laid}], {len(wanted.initial_indices)}"
+        made = f'tirx.IndexMap.from_func({function}, index_dtype="int64")'
         line = f'relax.analysis.suggest_layout_transforms(Before["{var.name_hint}"], [{made}])'
         yield tvm.IRModule({var.name_hint: module[var]}), line.replace("axes_", "i")

@@ -6,6 +6,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fuzzer.repro.bundle import select
 from relaxkit.passes.arguments import CONFIGURED
@@ -41,7 +42,13 @@ class WrittenPass:
         """Write its application to what an expression gives."""
         if not self.given:
             return f"{self.call}({to})"
-        return _text(_renamed(ast.parse(self.call, mode="eval").body, {self.given: to}))
+        return _text(_renamed(_parsed(self.call), {self.given: to}))
+
+    def direct(self, module: Any) -> Iterator[tuple[Any, str]]:
+        """Yield the calls of TVM that its function of ours makes, each with the module ``Before`` that it is for."""
+        call = _parsed(self.call)
+        for calls in filter(None, [DIRECT.get(_called(call))]):
+            yield from calls(module, *map(ast.literal_eval, call.args[1:]))
 
 
 def written(expression: str, alone: bool) -> WrittenPass:
@@ -51,15 +58,14 @@ def written(expression: str, alone: bool) -> WrittenPass:
         expression: The text of a ``PassRef``.
         alone: Whether the module has one Relax function, to which a function pass is applied as a function then.
     """
-    tree, options = ast.parse(expression, mode="eval").body, ""
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CONFIGURED:
-        tree, options = tree.args[0], _text(tree.args[1])
-        expression = _text(tree)
+    made, options = _parsed(expression), ""
+    if _called(made) == CONFIGURED:
+        made, options = made.args[0], _text(made.args[1])
+        expression = _text(made)
     names = _Names()
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Lambda):
-        tree = names.visit(tree)
-    made = tree if isinstance(tree, ast.Call) and tree.args and isinstance(tree.args[0], ast.Lambda) else None
-    if made is None or (of_function := _KINDS.get(_text(made.func))) is None:
+    if isinstance(getattr(made, "func", None), ast.Lambda):
+        made = names.visit(made)
+    if (of_function := _KINDS.get(_called(made))) is None:
         return WrittenPass((), expression, options=options)
     function = made.args[0]
     given = function.args.args[0].arg
@@ -73,7 +79,7 @@ def written(expression: str, alone: bool) -> WrittenPass:
         parameters = [each.arg for each in function.args.args] if whole else [given]
         decorator = f"@{_text(made.func)}(opt_level=0)" if whole else ""
         names.before.append(_function("rewritten", parameters, [*rest, *_returned(body)], decorator))
-        body = ast.parse("rewritten" if whole else f"rewritten({given})", mode="eval").body
+        body = _parsed("rewritten" if whole else f"rewritten({given})")
         given, of_function = "" if whole else given, of_function and not whole
     return WrittenPass((*names.statements(), *_helpers(body)), _text(body), given, of_function, options)
 
@@ -81,13 +87,22 @@ def written(expression: str, alone: bool) -> WrittenPass:
 def _helpers(call: ast.expr) -> Iterator[str]:
     """Yield the functions of ours that a call needs, without documentation and annotations."""
     for node in ast.parse(select(HELPERS, _text(call)).text).body:
-        for each in ast.walk(node):
-            if isinstance(each, ast.FunctionDef):
-                each.body = each.body[1:] if ast.get_docstring(each) else each.body
-                each.returns = None
-            elif isinstance(each, ast.arg):
-                each.annotation = None
-        yield _text(node)
+        yield _text(_Bare().visit(node))
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes documentation and annotations away."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.body = node.body[1:] if ast.get_docstring(node) else node.body
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        return node if node.value is None else ast.Assign([node.target], node.value)
 
 
 @dataclass
@@ -108,21 +123,23 @@ class _Names(ast.NodeTransformer):
         """Return the statements as text."""
         return tuple(map(_text, self.before))
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
+    def visit_Call(self, node: ast.Call) -> Any:
         """Bind the parameters of a lambda that is called; write the class of a module that is parsed."""
-        if _text(node.func) in _KINDS:
+        if _called(node) in _KINDS:
             return node  # what it makes a pass of is written where the pass is applied
         if isinstance(node.func, ast.Lambda):
             values = [self.visit(each) for each in node.args]
-            new = {each.arg: self._bound(each.arg, value) for each, value in zip(node.func.args.args, values, strict=True)}
+            new = {
+                each.arg: self._bound(each.arg, value) for each, value in zip(node.func.args.args, values, strict=True)
+            }
             return self.visit(_renamed(node.func.body, new))
         match node.args:
-            case [ast.Constant(str(source))] if _text(node.func) == "tvm.script.from_source":
-                (made,) = ast.parse(source).body
+            case [ast.Constant(str(source))] if _called(node) == "tvm.script.from_source":
+                made: Any = ast.parse(source).body[0]
                 made.name = self._free(made.name)
                 self.before.append(made)
                 return ast.Name(made.name)
-            case [ast.GeneratorExp() as found, otherwise] if _text(node.func) == "next":
+            case [ast.GeneratorExp() as found, otherwise] if _called(node) == "next":
                 target, chosen = (ast.Tuple([each.target for each in found.generators]) for _ in range(2))
                 first = ast.Call(ast.Name("next"), [ast.GeneratorExp(chosen, found.generators)], [])
                 if self.several:  # there may be none in one of them
@@ -132,12 +149,12 @@ class _Names(ast.NodeTransformer):
                     missing = ast.Compare(target.elts[0], [ast.Is()], [ast.Constant(None)])
                     self.before.append(ast.If(missing, [ast.Return(self.visit(otherwise))], []))
                 return self.visit(found.elt)
-        return self.generic_visit(node)  # type: ignore[return-value]  # an expression remains one
+        return self.generic_visit(node)
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         """Write a list of expressions, of which one is taken, one below the other; ``__enter__`` begins a ``with``."""
         if not isinstance(node.value, ast.List | ast.Tuple):
-            return self.generic_visit(node)  # type: ignore[return-value]  # an expression remains one
+            return self.generic_visit(node)
         items, outer = node.value.elts, self.before
         place = ast.literal_eval(node.slice) % len(items)
         enters = _text(items[0]).endswith(".__enter__()")
@@ -147,7 +164,7 @@ class _Names(ast.NodeTransformer):
             if number != place and not isinstance(items[number], ast.Name):
                 self.before.append(ast.Expr(items[number]))
         if enters:
-            context = ast.parse(_text(items[0]).removesuffix(".__enter__()"), mode="eval").body
+            context = _parsed(_text(items[0]).removesuffix(".__enter__()"))
             self.before = [ast.With([ast.withitem(context)], self.before)]
         self.before = outer + self.before
         return items[place]
@@ -189,14 +206,23 @@ def _function(name: str, parameters: Sequence[str], body: list[ast.stmt], decora
     return made
 
 
-def _renamed(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
+def _renamed(tree: Any, names: Mapping[str, str]) -> Any:
     """Return an expression in which texts stand in the place of names."""
 
     class Renaming(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.parse(names[node.id], mode="eval").body if node.id in names else node
+            return _parsed(names[node.id]) if node.id in names else node
 
-    return Renaming().visit(tree)  # type: ignore[no-any-return]  # an expression remains one
+    return Renaming().visit(tree)
+
+
+def _parsed(expression: str) -> Any:
+    return ast.parse(expression, mode="eval").body
+
+
+def _called(tree: Any) -> str:
+    """Return the text of what an expression calls; empty where it calls nothing."""
+    return _text(tree.func) if isinstance(tree, ast.Call) else ""
 
 
 def _text(tree: ast.AST) -> str:

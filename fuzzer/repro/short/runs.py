@@ -73,7 +73,7 @@ def mutation(scene: Scene) -> Iterator[Showing]:
     if not tvm_ffi.structural_equal(*compared):
         yield failing(lines, same(BEFORE, "Copy"), said, UNEQUAL, compared=compared)
     saving = f"tvm.ir.save_json({BEFORE})"
-    yield failing((f"seen = {saving}", *calls), f'assert {saving} == seen, {said!r}', compared=compared)
+    yield failing((f"seen = {saving}", *calls), f"assert {saving} == seen, {said!r}", compared=compared)
 
 
 def determinism(scene: Scene) -> Iterator[Showing]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from fuzzer.core.text import first_line, without_headers
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.passes import DIRECT, WrittenPass, written
+from fuzzer.repro.short.passes import WrittenPass, written
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import Result, apply, equal
+from relaxkit.ir.functions import relax_functions
 from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contract import OracleName
-from relaxkit.ir.functions import relax_functions
 from relaxkit.passes.contracts import CONTRACTS, contract_for
 from relaxkit.passes.pass_ref import PassRef, load_factory, namespace
 from relaxkit.passes.plan import plan_of, preparing
@@ -143,10 +142,9 @@ class Scene:
         return "".join(parts).replace("\n\n\n", "\n\n").strip("\n")
 
     def direct(self) -> Iterator[tuple[Any, str]]:
-        """Yield calls of TVM that raise by themselves what a function of ours raises with them, each with its module."""
-        call = self._written(self.judged[-1]).call if len(self.judged) == 1 else ""
-        name, _, arguments = call.partition("(")
-        for module, line in DIRECT[name](self.fresh(), *ast.literal_eval(f"(None{arguments.removeprefix('mod')}")[1:]) if name in DIRECT else ():
+        """Yield calls of TVM that raise by themselves what a function of ours raises, each with its module."""
+        calls = self._written(self.judged[0]).direct(self.fresh()) if len(self.judged) == 1 else ()
+        for module, line in calls:
             try:
                 exec(line, {**namespace(), BEFORE: module})
             except Exception as error:

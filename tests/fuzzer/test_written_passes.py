@@ -1,0 +1,203 @@
+# mypy: disable-error-code="untyped-decorator, valid-type, no-untyped-def"
+"""Passes in short scripts: named functions where their texts nest lambdas, which do the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+from fuzzer.core.case import Case
+from fuzzer.minimizer.judge.judge import judge_request
+from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.run import check_text
+from fuzzer.repro.short.passes import written
+from fuzzer.repro.short.render import short_forms
+from fuzzer.repro.short.scene import scenes
+from oracles.core.verdict import Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef, namespace
+from strategies.detect.module_facts import facts_of
+from strategies.pass_arguments.rewriters import bindings, calls, edits, rewriter
+from strategies.scope.choices import Choices
+from strategies.scope.from_bytes import draws_of
+
+ADRENO = (
+    "tvm.transform.Sequential([relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern(), "
+    'relax.backend.adreno.transform.AnnotateCustomMemoryScope(tvm.target.Target("qcom/adreno-opencl-texture")), '
+    "relax.transform.FuseOps(), relax.transform.FuseTIR()])"
+)
+
+
+@I.ir_module
+class Before:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            a = R.subtract(x, y)
+            b = R.nn.relu(a)
+            c = R.exp(b)
+            R.output(b, c)
+        return (b, c)
+
+
+@I.ir_module
+class Two:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            a = R.nn.relu(x)
+            R.output(a)
+        return a
+
+    @R.function
+    def plain(x: R.Tensor((2, 3), "float32")):
+        return R.nn.relu(x)
+
+
+@I.ir_module
+class Stages:
+    @R.function
+    def main(x: R.Tensor((3, 4), "float32")) -> R.Tensor((3, 4), "float32"):
+        with R.dataflow():
+            y = R.nn.softmax(x)
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class Constants:
+    @R.function
+    def main(x: R.Tensor((1, 4, 8, 8), "float32")):
+        with R.dataflow():
+            y = R.add(x, R.const([[[[1.0]]]], "float32"))
+            R.output(y)
+        return y
+
+
+@I.ir_module
+class Local:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")):
+        @R.function
+        def inner(z: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            return z
+
+        return inner(x)
+
+
+def drawn(module: Any) -> Iterator[str]:
+    facts = facts_of(module)
+    for seed in range(30):
+        for draw in (calls, rewriter, bindings, edits):
+            yield draw(Choices(draws_of(random.Random(seed))), facts)
+
+
+def applied(text: str, module: Any, alone: bool) -> Any:
+    """Return what the lines that a script has for a pass make of a module."""
+    form = written(text, alone)
+    known = {**namespace(), "Before": module}
+    exec("\n".join(form.definitions), known)
+    if not form.of_function:
+        return eval(form.applied("Before"), known)
+    after = module.clone()
+    after["main"] = eval(form.applied('Before["main"]'), known)
+    return after
+
+
+@pytest.mark.parametrize(("module", "alone"), [(Before, True), (Before, False), (Two, False)])
+def test_what_is_written_does_what_the_text_does(module: Any, alone: bool) -> None:
+    compared = 0
+    for text in drawn(module):
+        if "from_source" in text:
+            continue  # a class in a script has a file that TVM's parser reads
+        form = "\n".join([*written(text, alone).definitions, written(text, alone).call])
+        assert "lambda" not in form, form
+        try:
+            expected = PassRef("", text).build()(module)
+        except Exception as error:  # the same error is due
+            with pytest.raises(type(error)):
+                applied(text, module, alone)
+            continue
+        try:
+            made = applied(text, module, alone)
+        except StopIteration:  # nothing is edited: no failure is written so
+            assert alone
+            assert tvm_ffi.structural_equal(expected, module, map_free_vars=True)
+            continue
+        tvm.ir.assert_structural_equal(made, expected, map_free_vars=True)
+        compared += 1
+    assert compared > 20
+
+
+def test_a_rewriter_is_named_and_applied_to_the_function() -> None:
+    text = (
+        "(lambda pattern: relax.transform.function_pass(lambda f, mod, _: relax.dpl.rewrite_call(pattern, "
+        'lambda call, found: found[pattern] if str(call.ty.dtype) == "float32" else call, f), opt_level=0))'
+        '(is_op("relax.nn.relu")(wildcard()))'
+    )
+    form = written(text, True)
+    assert form.definitions == (
+        'pattern = is_op("relax.nn.relu")(wildcard())',
+        (
+            'def rewrite(call, found):\n    if str(call.ty.dtype) == "float32":\n        return found[pattern]\n'
+            "    return call"
+        ),
+    )
+    assert form.applied('Before["main"]') == 'relax.dpl.rewrite_call(pattern, rewrite, Before["main"])'
+
+
+def failing(module: Any, name: str, text: str, oracle: OracleName) -> tuple[Case, Verdict]:
+    case = Case(str(tvm.ir.save_json(module)), (PassRef(name, text),), 1)
+    (found,) = (each for each in judge_request(case, (oracle,)) if each.evidence is not None)
+    return case, found
+
+
+def test_a_suggestion_that_fails_is_one_call() -> None:
+    name = "suggest_layout_transforms"
+    text = f'tvm.transform.module_pass(lambda mod, _: relaid(mod, "rotated"), opt_level=0, name="{name}")'
+    case, verdict = failing(Stages, name, text, OracleName.CRASH)
+    assert "Error in pass" not in verdict.shown.message
+    script = short_forms(case, verdict).scripts[0]
+    assert "relax.analysis.suggest_layout_transforms(" in script.text
+    assert "relaid" not in script.text
+    assert "def main" not in script.text
+    assert check_text(script.text, script.ending).confirmed
+
+
+def test_a_script_has_a_copy_of_what_makes_records() -> None:
+    name = "MetaScheduleApplyDatabase"
+    text = f'tvm.transform.module_pass(lambda mod, _: tuned(mod, 3), opt_level=0, name="{name}")'
+    module = tvm.IRModule(Stages.functions, global_infos={"vdevice": [I.vdevice("llvm")]})
+    case, verdict = failing(module, name, text, OracleName.POSTCONDITION)
+    script = short_forms(case, verdict).scripts[0]
+    assert "def tuned(module, factor):" in script.text
+    assert '"""' not in script.text
+    assert "After = tuned(Before, 3)" in script.text
+    assert check_text(script.text, script.ending).confirmed
+
+
+def test_a_constant_whose_device_is_written_to_is_told() -> None:
+    case, verdict = failing(Constants, "AnnotateCustomMemoryScope", ADRENO, OracleName.MUTATION)
+    script = short_forms(case, verdict).scripts[0]
+    assert "it changes the device of a constant of relax.add" in script.text.splitlines()[0]
+    assert script.text.count("Sequential") == 0
+    assert check_text(script.text, script.ending).confirmed
+
+
+def test_the_pass_of_a_sequential_that_is_at_fault_stands_alone() -> None:
+    case, verdict = failing(Local, "AnnotateCustomMemoryScope", ADRENO, OracleName.CRASH)
+    first = next(scenes(FailingCase(case, verdict)))
+    assert [ref.name for ref in first.judged] == ["AnnotateCustomMemoryScope"]
+    assert not first.prepare
+    assert "Sequential" not in first.judged[0].expression
+    script = short_forms(case, verdict).scripts[0]
+    assert check_text(script.text, script.ending).confirmed
+    assert relax.transform.LegalizeOps.__name__ not in script.text
