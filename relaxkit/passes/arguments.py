@@ -117,7 +117,8 @@ def _plain(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(value.numpy() if isinstance(value, tvm.runtime.Tensor) else value)
 
 
-def _tree(expression: str) -> ast.expr:
+def tree_of(expression: str) -> Any:
+    """Return the tree of the text of a pass; of what is none, that of ``None``."""
     try:
         return ast.parse(expression, mode="eval").body
     except SyntaxError:
@@ -142,7 +143,7 @@ def arguments_of(expression: str) -> dict[str, Any]:
     Raises:
         NotLiteral: An argument cannot be evaluated over the names of a pass expression.
     """
-    tree = _tree(expression)
+    tree = tree_of(expression)
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CONFIGURED:
         tree = tree.args[0]  # the pass that gets the options
     if not isinstance(tree, ast.Call):
@@ -177,7 +178,7 @@ def leaves_operator(expression: str, operator: str) -> bool:
 
 def arguments_text(expression: str) -> str:
     """Write what :func:`arguments_of` gives as the text of a dictionary, without evaluating it."""
-    tree = _tree(expression)
+    tree = tree_of(expression)
     if not isinstance(tree, ast.Call):
         return "{}"
     named = [(str(index), value) for index, value in enumerate(tree.args)]
@@ -187,14 +188,14 @@ def arguments_text(expression: str) -> str:
 
 def keywords_text(name: str, expression: str, known: Collection[str]) -> str:
     """Write the keyword arguments of a pass that name something known, as ``fp16_input_names=["w0"]`` a parameter."""
-    call = _call_of(name, _tree(expression))
+    call = _call_of(name, tree_of(expression))
     written = [ast.unparse(keyword).replace("'", '"') for keyword in (call.keywords if call is not None else [])]
     return ", ".join(each for each in written if not names_in(each).isdisjoint(known))
 
 
 def parts_of(ref: PassRef) -> tuple[PassRef, ...]:
     """Return the passes of a ``Sequential`` that a text builds; of another text the pass itself."""
-    tree = _tree(ref.expression)
+    tree = tree_of(ref.expression)
     if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != "tvm.transform.Sequential":
         return (ref,)
     texts = [ast.get_source_segment(ref.expression, each) or "" for each in tree.args[0].elts]  # type: ignore[attr-defined]
@@ -236,7 +237,7 @@ def gradient_request(expression: str) -> GradientRequest | None:
             lambda mod, ctx: relax.transform.Gradient("f", [p for p in mod["f"].params if p.name in ("w",)], 0)(mod),
             opt_level=0, name="Gradient")
     """
-    if (call := _call_of("Gradient", _tree(expression))) is None:
+    if (call := _call_of("Gradient", tree_of(expression))) is None:
         return None
     given = dict(zip(("func_name", "require_grads", "target_index"), call.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import tvm
-import tvm_ffi
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -119,19 +118,14 @@ def test_what_is_written_does_what_the_text_does(module: Any, alone: bool) -> No
         if "from_source" in text:
             continue  # a class in a script has a file that TVM's parser reads
         form = "\n".join([*written(text, alone).definitions, written(text, alone).call])
-        assert "lambda" not in form, form
+        assert form.count("lambda") <= (not alone), form
         try:
             expected = PassRef("", text).build()(module)
         except Exception as error:  # the same error is due
             with pytest.raises(type(error)):
                 applied(text, module, alone)
             continue
-        try:
-            made = applied(text, module, alone)
-        except StopIteration:  # nothing is edited: no failure is written so
-            assert alone
-            assert tvm_ffi.structural_equal(expected, module, map_free_vars=True)
-            continue
+        made = applied(text, module, alone)
         tvm.ir.assert_structural_equal(made, expected, map_free_vars=True)
         compared += 1
     assert compared > 20

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fuzzer.repro.bundle import select
-from relaxkit.passes.arguments import CONFIGURED
+from relaxkit.passes.arguments import CONFIGURED, tree_of
 from relaxkit.passes.relaid import suggestions
 
 HELPERS = ("relaxkit/passes/relaid.py", "relaxkit/passes/tuned.py")
@@ -40,114 +40,85 @@ class WrittenPass:
 
     def applied(self, to: str) -> str:
         """Write its application to what an expression gives."""
-        if not self.given:
-            return f"{self.call}({to})"
-        return _text(_renamed(_parsed(self.call), {self.given: to}))
+        return _text(_renamed(tree_of(self.call), {self.given: to})) if self.given else f"{self.call}({to})"
 
     def direct(self, module: Any) -> Iterator[tuple[Any, str]]:
         """Yield the calls of TVM that its function of ours makes, each with the module ``Before`` that it is for."""
-        call = _parsed(self.call)
+        call = tree_of(self.call)
         for calls in filter(None, [DIRECT.get(_called(call))]):
             yield from calls(module, *map(ast.literal_eval, call.args[1:]))
 
 
 def written(expression: str, alone: bool) -> WrittenPass:
-    """Write the pass that an expression builds.
-
-    Args:
-        expression: The text of a ``PassRef``.
-        alone: Whether the module has one Relax function, to which a function pass is applied as a function then.
-    """
-    made, options = _parsed(expression), ""
+    """Write the pass that the text of a ``PassRef`` builds; for a function, where there is one alone."""
+    made, options = tree_of(expression), ""
     if _called(made) == CONFIGURED:
         made, options = made.args[0], _text(made.args[1])
         expression = _text(made)
-    names = _Names()
+    outer = _Statements()
     if isinstance(getattr(made, "func", None), ast.Lambda):
-        made = names.visit(made)
+        made = outer.visit(made)
     if (of_function := _KINDS.get(_called(made))) is None:
         return WrittenPass((), expression, options=options)
-    function = made.args[0]
-    given = function.args.args[0].arg
-    whole = of_function and not alone
-    inside = _Names(names.taken, several=whole)
-    body = inside.visit(function.body)
-    hoisted = [each for each in inside.before if isinstance(each, ast.FunctionDef | ast.ClassDef)]
-    rest = [each for each in inside.before if each not in hoisted]
-    names.before += hoisted
-    if rest or whole:
-        parameters = [each.arg for each in function.args.args] if whole else [given]
-        decorator = f"@{_text(made.func)}(opt_level=0)" if whole else ""
-        names.before.append(_function("rewritten", parameters, [*rest, *_returned(body)], decorator))
-        body = _parsed("rewritten" if whole else f"rewritten({given})")
-        given, of_function = "" if whole else given, of_function and not whole
-    return WrittenPass((*names.statements(), *_helpers(body)), _text(body), given, of_function, options)
+    function, given = made.args[0], made.args[0].args.args[0].arg
+    inner = _Statements(outer.taken)
+    function.body = inner.visit(function.body)
+    steps = [each for each in inner.before if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    outer.before += [each for each in inner.before if each not in steps]
+    if steps:
+        outer.before.append(_function(f"rewritten({given})", [*steps, ast.Return(function.body)]))
+        function.body = tree_of(f"rewritten({given})")
+    definitions = (*map(_text, outer.before), *_helpers(function.body))
+    if of_function and not alone:
+        return WrittenPass(definitions, _text(ast.Call(made.func, [function], made.keywords[:1])), options=options)
+    return WrittenPass(definitions, _text(function.body), given, of_function, options)
 
 
 def _helpers(call: ast.expr) -> Iterator[str]:
     """Yield the functions of ours that a call needs, without documentation and annotations."""
-    for node in ast.parse(select(HELPERS, _text(call)).text).body:
-        yield _text(_Bare().visit(node))
-
-
-class _Bare(ast.NodeTransformer):
-    """Takes documentation and annotations away."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.body = node.body[1:] if ast.get_docstring(node) else node.body
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        return ast.arg(node.arg)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        return node if node.value is None else ast.Assign([node.target], node.value)
+    for definition in ast.parse(select(HELPERS, _text(call)).text).body:
+        for node in ast.walk(definition):
+            if isinstance(node, ast.FunctionDef):
+                node.returns, node.body = None, node.body[ast.get_docstring(node) is not None :]
+            elif isinstance(node, ast.arg):
+                node.annotation = None
+        yield _text(definition)
 
 
 @dataclass
-class _Names(ast.NodeTransformer):
+class _Statements(ast.NodeTransformer):
     """Takes apart what nests: lambdas and what is bound inside of an expression become statements before it.
 
     Attributes:
         taken: Names that are used.
         before: The statements.
-        several: Whether it is run on several functions.
     """
 
     taken: set[str] = field(default_factory=set)
     before: list[ast.stmt] = field(default_factory=list)
-    several: bool = False
-
-    def statements(self) -> tuple[str, ...]:
-        """Return the statements as text."""
-        return tuple(map(_text, self.before))
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Bind the parameters of a lambda that is called; write the class of a module that is parsed."""
+        """Bind the parameters of a lambda that is called, the class of a module that is parsed, the first of many."""
         if _called(node) in _KINDS:
             return node  # what it makes a pass of is written where the pass is applied
         if isinstance(node.func, ast.Lambda):
-            values = [self.visit(each) for each in node.args]
-            new = {
-                each.arg: self._bound(each.arg, value) for each, value in zip(node.func.args.args, values, strict=True)
-            }
+            new = {}
+            for each, value in zip(node.func.args.args, map(self.visit, node.args), strict=True):
+                new[each.arg] = self._free(each.arg)
+                self.before.append(ast.Assign([ast.Name(new[each.arg])], value))
             return self.visit(_renamed(node.func.body, new))
-        match node.args:
-            case [ast.Constant(str(source))] if _called(node) == "tvm.script.from_source":
+        match _called(node), node.args:
+            case "tvm.script.from_source", [ast.Constant(str(source))]:
                 made: Any = ast.parse(source).body[0]
                 made.name = self._free(made.name)
                 self.before.append(made)
                 return ast.Name(made.name)
-            case [ast.GeneratorExp() as found, otherwise] if _called(node) == "next":
-                target, chosen = (ast.Tuple([each.target for each in found.generators]) for _ in range(2))
-                first = ast.Call(ast.Name("next"), [ast.GeneratorExp(chosen, found.generators)], [])
-                if self.several:  # there may be none in one of them
-                    first.args.append(ast.Tuple([ast.Constant(None)] * len(target.elts)))
-                self.before.append(ast.Assign([target], first))
-                if self.several:
-                    missing = ast.Compare(target.elts[0], [ast.Is()], [ast.Constant(None)])
-                    self.before.append(ast.If(missing, [ast.Return(self.visit(otherwise))], []))
+            case "next", [ast.GeneratorExp() as found, otherwise]:
+                names = ", ".join(_text(each.target) for each in found.generators)
+                missing = ast.Tuple([ast.Constant(None)] * len(found.generators))
+                first = ast.Call(node.func, [ast.GeneratorExp(tree_of(f"({names})"), found.generators), missing], [])
+                none = tree_of(f"{_text(found.generators[0].target)} is None")
+                self.before += [ast.Assign([tree_of(names)], first), ast.If(none, [ast.Return(otherwise)], [])]
                 return self.visit(found.elt)
         return self.generic_visit(node)
 
@@ -164,26 +135,22 @@ class _Names(ast.NodeTransformer):
             if number != place and not isinstance(items[number], ast.Name):
                 self.before.append(ast.Expr(items[number]))
         if enters:
-            context = _parsed(_text(items[0]).removesuffix(".__enter__()"))
+            context = tree_of(_text(items[0]).removesuffix(".__enter__()"))
             self.before = [ast.With([ast.withitem(context)], self.before)]
         self.before = outer + self.before
         return items[place]
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-        """Bind the name before."""
         self.before.append(ast.Assign([node.target], self.visit(node.value)))
         return ast.Name(node.target.id)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """Define a function."""
-        name = self._free("rewrite")
-        self.before.append(_function(name, [each.arg for each in node.args.args], _returned(node.body)))
+        name, value, cases = self._free("rewrite"), node.body, []
+        while isinstance(value, ast.IfExp):
+            cases.append(ast.If(value.test, [ast.Return(value.body)], []))
+            value = value.orelse
+        self.before.append(_function(f"{name}({_text(node.args)})", [*cases, ast.Return(value)]))
         return ast.Name(name)
-
-    def _bound(self, name: str, value: ast.expr) -> str:
-        new = self._free(name)
-        self.before.append(ast.Assign([ast.Name(new)], value))
-        return new
 
     def _free(self, name: str) -> str:
         numbered = (f"{name}{number or ''}" for number in itertools.count())
@@ -192,18 +159,10 @@ class _Names(ast.NodeTransformer):
         return new
 
 
-def _returned(value: ast.expr) -> list[ast.stmt]:
-    """Return the statements of a function that returns a value, by cases."""
-    if isinstance(value, ast.IfExp):
-        return [ast.If(value.test, _returned(value.body), []), *_returned(value.orelse)]
-    return [ast.Return(value)]
-
-
-def _function(name: str, parameters: Sequence[str], body: list[ast.stmt], decorator: str = "") -> ast.stmt:
-    made = ast.parse(f"{decorator}\ndef {name}({', '.join(parameters)}): pass").body[0]
-    assert isinstance(made, ast.FunctionDef)
+def _function(head: str, body: list[ast.stmt]) -> ast.stmt:
+    made: Any = ast.parse(f"def {head}: pass").body[0]
     made.body = body
-    return made
+    return made  # type: ignore[no-any-return]  # a definition
 
 
 def _renamed(tree: Any, names: Mapping[str, str]) -> Any:
@@ -211,13 +170,9 @@ def _renamed(tree: Any, names: Mapping[str, str]) -> Any:
 
     class Renaming(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return _parsed(names[node.id]) if node.id in names else node
+            return tree_of(names[node.id]) if node.id in names else node
 
     return Renaming().visit(tree)
-
-
-def _parsed(expression: str) -> Any:
-    return ast.parse(expression, mode="eval").body
 
 
 def _called(tree: Any) -> str:
