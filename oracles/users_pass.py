@@ -47,9 +47,9 @@ _UNSAID: tuple[tuple[Callable[[Contract], bool], dict[str, Any]], ...] = (
 """When a contract leaves something open, and what is asked then."""
 _NOTES = {
     OracleName.IDEMPOTENCE: "a second run changes the module again "
-    "(Contract: idempotence=Idempotence.NEVER allows it, Idempotence.IDEMPOTENT forbids it)",
+    "(Contract(idempotence=Idempotence.NEVER) allows it, Idempotence.IDEMPOTENT forbids it)",
     OracleName.LOCALITY: "an unrelated function decides what it does "
-    "(Contract: locality=Locality.MODULE allows it, Locality.FUNCTION forbids it)",
+    "(Contract(locality=Locality.MODULE) allows it, Locality.FUNCTION forbids it)",
 }
 
 
@@ -193,7 +193,8 @@ def _note(failure: Verdict) -> str:
     if said is None:
         claim = failure.shown.details.claim
         kept = next((str(each) for each, condition in KEPT.items() if condition.claim == claim), "")
-        said = f"it breaks '{claim}' (Contract: changes=frozenset({{{kept}}}) allows it, frozenset() forbids it)"
+        allowing = f"Contract(changes=frozenset({{{kept}}})) allows it"
+        said = f"it breaks '{claim}' ({allowing}, changes=frozenset() forbids it)"
     return said
 
 

@@ -78,12 +78,12 @@ def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: 
     hits = [[each for each in campaign.seen if entry.matches(*each.names)] for campaign in campaigns]
     passes = {entry.culprit} if entry.culprit else {each.culprit for seen in hits for each in seen}
     able = [
-        (campaign.info.started_at, sum(each.count for each in seen))
+        (campaign.info.started_at, bool(seen))  # what triage alone met has no count
         for campaign, seen in zip(campaigns, hits, strict=True)
         if entry.concerns(campaign.info.tvm_version)
         and any(cell.checks for (_, name), cell in campaign.cells.items() if not passes or name in passes)
     ]
-    return len(able) >= least and not any(count for _, count in sorted(able)[-least:])
+    return len(able) >= least and not any(met for _, met in sorted(able)[-least:])
 
 
 TODAY = "RELAXFUZZ_TODAY"

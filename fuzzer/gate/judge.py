@@ -155,7 +155,7 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     elif policy.baseline is not None and policy.comparing.accept_findings:
         both = _command("merge", "EARLIER", result.measured.directory, "--out", "campaign-merged")
         keep = _command("baseline", "campaign-merged", "--output", policy.baseline)
-        lines.append(f"to accept all of them: {both}, {keep}; EARLIER is the campaign that the baseline is from")
+        lines.append(f"to accept all of them: {both}, {keep}; the baseline is of EARLIER")
     return [_campaign(RulingStatus.NOTE, line) for line in lines]
 
 
@@ -182,6 +182,7 @@ def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
         status = RulingStatus.SHORT if total.invalid > total.checks else RulingStatus.NOTE
         why = ", ".join(reason for reason, _ in measured.reasons(GateSubject(), Outcome.INVALID)[:1])
         rulings.append(_campaign(status, f"{total.invalid} verdicts are invalid and do not count, mostly: {why}"))
+    rulings += [_campaign(RulingStatus.NOTE, line) for line in measured.notes]
     if measured.info.state is not CampaignState.FINISHED:
         rulings.append(_campaign(RulingStatus.SHORT, _unended(measured)))
     if not total.checks:

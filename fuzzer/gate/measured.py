@@ -12,6 +12,7 @@ import msgspec
 
 from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
+from fuzzer.store.grouping import noted
 from fuzzer.store.merge import MERGED
 from fuzzer.store.records import CampaignInfo, FindingRecord, Tally
 from fuzzer.store.writer import Store
@@ -123,6 +124,7 @@ class MeasuredCampaign:
         silences: Why nothing was judged, and how agreements were reached: by pass, counts by oracle, outcome and
             reason; a baseline keeps none.
         records: The findings in full; a baseline keeps none.
+        notes: What users' passes do of which no contract speaks; a baseline keeps none.
         directory: Of the campaign.
         merged: Whether it was merged from several.
     """
@@ -133,6 +135,7 @@ class MeasuredCampaign:
     seen: Sequence[SeenFinding]
     silences: Mapping[str, Mapping[tuple[str, str, str], int]] = field(default_factory=dict)
     records: Sequence[FindingRecord] = ()
+    notes: Sequence[str] = ()
     directory: Path = field(default=Path(), compare=False)
     merged: bool = False
 
@@ -176,6 +179,7 @@ def measured(
     decisions: Decisions | None = None,
 ) -> MeasuredCampaign:
     """Sum up a campaign's records."""
+    tallies = list(tallies)
     cells: dict[tuple[str, str], Cell] = {}
     silences: defaultdict[str, Counter[tuple[str, str, str]]] = defaultdict(Counter)
     for tally in tallies:
@@ -184,7 +188,7 @@ def measured(
         if tally.reason:
             silences[tally.culprit][key[0], str(tally.outcome), tally.reason] += tally.count
     seen = [_seen(each, decisions or Decisions()) for each in records]
-    return MeasuredCampaign(info, cells, triggers, seen, silences, records)
+    return MeasuredCampaign(info, cells, triggers, seen, silences, records, tuple(noted(tallies, {})))
 
 
 def _seen(record: FindingRecord, decisions: Decisions) -> SeenFinding:

@@ -42,17 +42,19 @@ def render(result: GateResult) -> list[str]:
     elif any(ruling.requirement in _COMPARED for ruling in failed):
         lines += [ruling.line for ruling in result.of(RulingStatus.OK) if ruling.subject == SUMMARY]
     for status, what in (
-        (RulingStatus.KNOWN, "findings are known"),
-        (RulingStatus.QUESTION, "signatures are questions"),
-        (RulingStatus.SUSPECT, "signatures are not proven"),
+        (RulingStatus.KNOWN, "known findings"),
+        (RulingStatus.QUESTION, "questions"),
+        (RulingStatus.SUSPECT, "suspects"),
     ):
         rulings = result.of(status)
         if len(rulings) <= _FEW:
             lines += [ruling.line for ruling in rulings]
         else:
             count = sum(int(ruling.numbers["count"] or 0) for ruling in rulings)
-            lines.append(f"{status:<5} {len(rulings)} {what}, {count} failures: --explain lists them")
-    lines += _cut(result.of(RulingStatus.NOTE), MOST)
+            lines.append(f"{status:<5} {len(rulings)} {what} ({count} failures): --explain lists them")
+    notes = result.of(RulingStatus.NOTE)
+    lines += _cut([ruling for ruling in notes if ruling.requirement is not Requirement.CAMPAIGN], MOST)
+    lines += [ruling.line for ruling in notes if ruling.requirement is Requirement.CAMPAIGN]  # such as what to do
     return [*lines, verdict_line(result)]
 
 

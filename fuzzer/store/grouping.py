@@ -76,7 +76,8 @@ def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> 
         counts[each.culprit, each.reason] += each.count
     rows = [(name, many, said) for (name, said), many in counts.most_common() if said.startswith(NOTE)]
     rest = [f"and {counted(len(rows) - _MOST_NOTES, 'more note')}"] if len(rows) > _MOST_NOTES else []
-    told = [f"{name}, {counted(many, 'module')}, {said}" for name, many, said in rows[:_MOST_NOTES]] + rest
+    first = rows[:_MOST_NOTES]
+    told = [f"{name}, in {counted(many, 'module')}: {said.removeprefix(NOTE)}" for name, many, said in first] + rest
     places = itertools.islice(lines.items(), _MOST_NOTES)
     return told + [_never_ran(Path(place).name, statements) for place, statements in places]
 

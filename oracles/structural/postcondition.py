@@ -30,7 +30,8 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.arguments import NotLiteral, arguments_of
 from relaxkit.passes.claims.kept import claims_of
-from relaxkit.passes.contract import Contract, OracleName, Postcondition, Ran
+from relaxkit.passes.contract import Contract, EvidenceClass, OracleName, Postcondition, Ran
+from relaxkit.passes.contracts import is_users
 from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 RANDOM = "the violation did not recur on a copy of the input"
@@ -77,7 +78,8 @@ def judge(subject: Subject) -> Failure | None:
             source=postcondition.source,
             done="" if re.match(r"[\w.]+: ", done) else done,  # a user's claim may have a field there
             arguments=ref.expression,
-            rests_on=postcondition.evidence,
+            # A user's contract is a promise, whatever TVM says of such passes.
+            rests_on=EvidenceClass.DOCUMENTED if is_users(ref) else postcondition.evidence,
             harm=postcondition.harm,
         ),
     )

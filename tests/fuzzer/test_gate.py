@@ -17,7 +17,7 @@ from fuzzer.gate.policy import Limit, Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import as_json, explain, render
 from fuzzer.store.records import SUSPECTS, CampaignInfo, CampaignState, FindingRecord, FindingState, Tally
-from oracles.core.verdict import Evidence, Outcome
+from oracles.core.verdict import NOTE, Evidence, Outcome
 from relaxkit.passes.pass_ref import PassRef
 
 INFO = CampaignInfo(
@@ -186,7 +186,7 @@ def test_a_pass_that_fails_now_and_then_still_promises_nothing(reason: str, outc
 def test_many_suspects_are_counted() -> None:
     many = [finding(number, 2, FindingState.UNSCRIPTED) for number in range(2, 10)]
     lines = render(judged(policy(0.5, 1), tallies(84, 16), many))
-    assert "suspect 8 signatures are not proven, 16 failures: --explain lists them" in lines
+    assert "suspect 8 suspects (16 failures): --explain lists them" in lines
 
 
 @pytest.mark.parametrize("state", [FindingState.NEW, FindingState.CONFIRMED, FindingState.KNOWN])
@@ -276,8 +276,17 @@ def test_many_findings_are_counted_not_listed_and_hide_no_rate() -> None:
     assert any(line.startswith("FAIL  crash: pass rate 50% (at least 99%") for line in lines)
     assert len([line for line in lines if line.startswith("FAIL  new finding")]) == 10
     assert "FAIL  and 30 more: --explain lists them" in lines
-    assert "known 20 findings are known, 20 failures: --explain lists them" in lines
+    assert "known 20 known findings (20 failures): --explain lists them" in lines
     assert len([line for line in explain(result) if line.startswith("FAIL  new finding")]) == 40
+
+
+def test_what_no_contract_speaks_of_is_noted_though_many_notes_are_cut() -> None:
+    rows = [*tallies(1000, 0), Tally("postcondition", "FuseOps", "skip", f"{NOTE}it breaks 'keeps purity' (or not)", 7)]
+    result = judged(noting(0.5), rows, [finding(number) for number in range(100, 112)])
+    lines = render(result)
+    assert result.exit is GateExit.PASSED
+    assert "note  and 2 more: --explain lists them" in lines
+    assert "note  campaign: FuseOps, in 7 modules: it breaks 'keeps purity' (or not)" in lines
 
 
 def test_explain_shows_the_numbers_of_everything() -> None:

@@ -100,10 +100,13 @@ def test_exit_2(campaign: Path, policy: str, complaint: str, capsys: pytest.Capt
         ('baseline = "later.json"\n', 0),
     ],
 )
-def test_a_policy_is_checked_without_a_campaign(tmp_path: Path, policy: str, code: int) -> None:
+def test_a_policy_is_checked_without_a_campaign(
+    tmp_path: Path, policy: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "policy.toml"
     path.write_text(policy)
     assert main(["gate", "--check", "--policy", str(path)]) == code
+    assert ("there is no baseline" in capsys.readouterr().out) is ("later" in policy), "it may be a typing error"
     assert [each.name for each in tmp_path.iterdir()] == ["policy.toml"]
     assert main(["gate", str(tmp_path), "--check", "--policy", str(path)]) == 2
 

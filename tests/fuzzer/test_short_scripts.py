@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tvm
@@ -25,6 +26,7 @@ from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.before import source_of, sources_of
 from fuzzer.repro.short.render import short_forms
+from fuzzer.repro.short.scene import Scene
 from fuzzer.triage.reduce import reduce_case
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
@@ -396,3 +398,15 @@ def test_an_objection_of_the_checker_is_told_by_the_type_of_its_error(tmp_path: 
     )
     (verdict,) = [each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL]
     assert shown(case, verdict, tmp_path).ending.error == "TypeError"
+
+
+def test_a_users_pass_is_found_in_another_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script of a campaign in CI is run where the directory of the campaign is not."""
+    (tmp_path / "compiler").mkdir()
+    (tmp_path / "compiler" / "mine.py").write_text("def make(): ...\n")
+    monkeypatch.chdir(tmp_path)
+    ref = PassRef("make", f"user:{tmp_path / 'compiler' / 'mine.py'}:make")
+    scene = SimpleNamespace(prepare=(), judged=(ref,))
+    path, imported = Scene.imports.fget(scene)  # type: ignore[attr-defined]  # a property
+    assert path == f"sys.path[1:1] = {[str(tmp_path / 'compiler'), 'compiler', '.']}"
+    assert imported == "from mine import make"

@@ -80,6 +80,10 @@ def test_a_contract_that_says_so_ends_the_note_or_makes_it_a_failure() -> None:
         check(Sum, grows, contract=Contract("Mine", idempotence=Idempotence.IDEMPOTENT, **says))
     broken = of(caught.value.verdicts, OracleName.IDEMPOTENCE)
     assert evidence_class(broken) is EvidenceClass.DOCUMENTED, "by the contract of the pass, and no question"
+    never = Contract("Mine", idempotence=Idempotence.NEVER, locality=Locality.MODULE, changes=frozenset())
+    with pytest.raises(OracleFailure, match="postcondition fail") as caught:
+        check(Sum, grows, contract=never)
+    assert evidence_class(of(caught.value.verdicts, OracleName.POSTCONDITION)) is EvidenceClass.DOCUMENTED
 
 
 def test_a_pass_that_does_nothing_strange_has_no_note() -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fuzzer.cli.options import add_campaign, add_triage, file_errors, put_json, show
+from fuzzer.cli.options import add_campaign, add_triage, file_errors, inform, put_json, show
 from fuzzer.core.text import headline
 from fuzzer.core.verb import GATE_FAILED, NO_EVIDENCE, OK, READS_ONLY, UsageError, Verb
 
@@ -35,6 +35,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _write(measured: MeasuredCampaign, target: str) -> int:
     from fuzzer.gate.baseline import to_text
+    from fuzzer.store.records import CampaignState
     from relaxkit.files import write_atomically
 
     if not any(cell.checks for cell in measured.cells.values()):
@@ -45,6 +46,8 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
         return OK
     with file_errors("write", target):
         write_atomically(Path(target), text)
+    if measured.info.state is not CampaignState.FINISHED:
+        inform(f"the campaign did not run to its end ({measured.info.state}): a longer one finds more")
     checks = sum(cell.checks for cell in measured.cells.values())
     show(f"{target}: {checks} checks, {headline(measured.seen)}, TVM {measured.info.tvm_version}")
     return OK

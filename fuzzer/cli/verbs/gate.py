@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from fuzzer.cli.options import add_triage, file_errors, inform, put_json, show
@@ -51,8 +52,9 @@ def _run(options: argparse.Namespace) -> int:
     from relaxkit.files import refuse_links
 
     if options.check:
-        read_policy(options.policy, options.baseline)
-        show(f"{options.policy} can be used")
+        _, _, missing = read_policy(options.policy, options.baseline)
+        baseline = f"; there is no baseline {missing} yet" if missing is not None else ""
+        show(f"{options.policy} can be used{baseline}")
         return OK
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
@@ -63,8 +65,9 @@ def _run(options: argparse.Namespace) -> int:
                 file.write(to_text(result.measured))
         advice = "commit it"
         if result.measured.info.elapsed_seconds < LEAST_SECONDS:
-            advice = "it is a short campaign: run one of ten minutes or more, and commit the baseline of that one"
-        inform(f"there was no baseline yet: this campaign was saved as {path}; {advice}")
+            command = shlex.join(["relaxfuzz", "baseline", "CAMPAIGN", "--output", str(path)])
+            advice = f"it is short: run one of at least ten minutes, and commit its baseline ({command})"
+        inform(f"there was no baseline yet, so this campaign was saved as {path}; {advice}")
     if options.json:
         put_json(as_json(result))
     else:

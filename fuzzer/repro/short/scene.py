@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -193,8 +194,11 @@ class Scene:
             if ref.is_user:
                 place = Path(ref.factory[0])
                 if place.parent.name:
-                    # Beside the script first; where that directory is not, from the one it is run in.
-                    lines.append(f"sys.path[1:1] = [{str(place.parent)!r}, '.']")
+                    # Beside the script first; where that directory is not, as in another checkout, from the one that
+                    # the script is run in, as the campaign was.
+                    below = os.path.relpath(place.parent)
+                    places = [str(place.parent), *([] if below.startswith(os.curdir) else [below]), os.curdir]
+                    lines.append(f"sys.path[1:1] = {places}")
                 lines.append(f"from {place.stem if ref.in_file else place.name} import {ref.factory[1]}")
         return list(dict.fromkeys(lines))
 
