@@ -21,6 +21,7 @@ Passes = tuple["PassRef", ...]
 _WRAPPER = "configured"  # a pass with options of the PassContext; without them it is the pass
 _OWN = "relax."  # where passes are that take what they document; others are wrapped in code that fits them
 _TOGETHER = ("AlterOpImpl",)  # their arguments speak of each other: an entry is in all or in none
+_TARGET = "tvm.target.Target("  # which a pass that is given one cannot do without
 _PAIR = 2  # of a pattern: its name, and the pattern
 
 
@@ -75,6 +76,8 @@ class _Text:
                 yield from (self._with(node, self.of(each)) for each in (node.left, node.right))
 
     def _arguments(self, call: ast.Call) -> Iterator[str]:
+        if _TARGET in self.of(call):
+            return
         if len(call.args) + len(call.keywords) > 1:
             yield self._with(call, f"{self.of(call.func)}()")
         for keyword in reversed(call.keywords):

@@ -94,6 +94,12 @@ def test_arguments_that_speak_of_each_other_stay() -> None:
     assert texts(f'{T}.AlterOpImpl({{"k": 1}}, {{"k": [2]}}, {{"k": None}})') == [f"{T}.AlterOpImpl()"]
 
 
+def test_a_target_stays_and_one_of_two_rewriters_goes() -> None:
+    scope = 'relax.backend.adreno.transform.AnnotateCustomMemoryScope(tvm.target.Target("qcom/adreno-opencl-texture"))'
+    assert texts(scope) == []  # the pass reads the target without asking whether there is one
+    assert {"(lambda r: r)(one)", "(lambda r: r)(two)"} <= {*texts("(lambda r: r)(one | two)")}
+
+
 def test_most_of_what_the_pass_table_draws_still_constructs_a_pass() -> None:
     from hypothesis import Phase, given, seed, settings
 
