@@ -35,8 +35,8 @@ _BAD = (Outcome.FAIL, Outcome.INVALID)
 class Watch(Protocol):
     """Who is told of each call of :func:`check`: the plugin for pytest, which runs tests in processes that may die."""
 
-    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> bool:
-        """Say whether a subject will be judged; ``own_contract``: by a contract that was given to the call."""
+    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, contract: Contract | None) -> bool:
+        """Say whether a subject will be judged; ``contract``: what was given to the call."""
 
     def stage(self, stage: str) -> None:
         """A step that may kill the process will be taken."""
@@ -86,7 +86,7 @@ def check(
     contracts = None if contract is None else [contract] * len(refs)
     watch = _watch
     subject = Subject(module, refs, contracts, input_seed, stage=None if watch is None else watch.stage)
-    if watch is not None and not watch.begin(subject, oracles, own_contract=contract is not None):
+    if watch is not None and not watch.begin(subject, oracles, contract=contract):
         return []
     accepted = tuple(known)
     verdicts = [_known(verdict, accepted) for verdict in judge(subject, oracles)]

@@ -12,7 +12,8 @@ A note fails nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.relax.dpl import _ffi
+from tvm.relax.dpl import rewrite as dpl
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from oracles.core.module_facts import apply, equal, load
@@ -108,10 +110,27 @@ def _broken_behind(subject: Subject, oracles: set[OracleName], ask: Ask) -> set[
     if alone.facts is None or alone.output.error is not None or not calls:
         return set()
     right = {each.oracle for each in ask(alone, oracles) if each.outcome is Outcome.PASS}
-    clean = relax.transform  # what ``PatternMatchingMutator`` runs behind each rewrite while it changes anything
-    behind = [clean.CanonicalizeBindings(), clean.EliminateCommonSubexpr(), clean.DeadCodeElimination()] * 2
-    cleaned = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls, behind))
+    cleaned = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls, _clean_up()))
     return {_essence(each) for each in ask(cleaned, right) if each.outcome is Outcome.FAIL} if right else set()
+
+
+def _clean_up() -> list[Any]:
+    """Build what ``PatternMatchingMutator`` runs behind each rewrite while it changes anything."""
+    clean = relax.transform
+    return [clean.CanonicalizeBindings(), clean.EliminateCommonSubexpr(), clean.DeadCodeElimination()] * 2
+
+
+@contextlib.contextmanager
+def _rewriters(instead: Mapping[str, Any]) -> Iterator[None]:
+    """Let TVM's functions that rewrite by patterns be others."""
+    before = {name: getattr(_ffi, name) for name in instead}
+    try:
+        for name, function in instead.items():
+            setattr(_ffi, name, function)
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(_ffi, name, function)
 
 
 def _rewriting_alone(built: Any, calls: list[Any], behind: Sequence[Any] = ()) -> Any:
@@ -134,11 +153,8 @@ def _rewriting_alone(built: Any, calls: list[Any], behind: Sequence[Any] = ()) -
         raise ValueError("rewriting does not end")
 
     def transform(module: tvm.IRModule, _: Any) -> tvm.IRModule:
-        _ffi.rewrite_call = rewrite
-        try:
+        with _rewriters({"rewrite_call": rewrite}):
             return tvm.transform.Sequential([*behind])(built(module))
-        finally:
-            _ffi.rewrite_call = match
 
     return tvm.transform.module_pass(transform, opt_level=0, name="RewritingAlone")
 
@@ -203,7 +219,8 @@ class _ControlPass(GivenPass):
 
 
 def _control(subject: Subject) -> Subject:
-    return _with(subject, lambda _: Identity(_changed(subject)))
+    after = subject.output.module
+    return _with(subject, lambda _: Identity(None if after is None else _changed(subject.module, after)))
 
 
 def _with(subject: Subject, control: Callable[[PassRef], Any]) -> Subject:
@@ -218,24 +235,97 @@ def _like(subject: Subject, passes: Sequence[PassRef], contracts: Sequence[Contr
 
 
 def rewritten(subject: Subject) -> bool:
-    """Say whether the passes changed the module by more than a user's pass does that only builds functions anew.
+    """Say whether the passes changed the module by more than what TVM does by itself when a user's pass runs.
 
-    What ``PyExprMutator`` does by itself, such as joining dataflow blocks, is no work of the pass.
+    What ``PyExprMutator`` does where nothing is overridden, such as joining dataflow blocks, is no work of the pass;
+    nor is what TVM's rewriters clean up where their callbacks return the call itself.
     """
-    if not subject.ran or not subject.changed or not all(map(is_users, subject.passes)):
-        return bool(subject.ran and subject.changed)
-    given = load(subject.before) or subject.prepared.module
-    rebuilt = apply(Identity(_changed(subject)), given).module
-    return rebuilt is None or not equal(rebuilt, subject.output.module)
+    return bool(own_changes(subject))
 
 
-def _changed(subject: Subject) -> list[str] | None:
-    """Return the functions that come out otherwise; ``None`` where nothing came out."""
-    after = subject.output.module
-    if after is None:
-        return None
-    before, after = functions_by_name(subject.module), functions_by_name(after)
-    return [name for name in before if not tvm_ffi.structural_equal(before[name], after.get(name))]
+def own_changes(subject: Subject) -> list[tuple[tvm.IRModule, tvm.IRModule]]:
+    """Return the module without and with what the passes did themselves: none where they did nothing.
+
+    There are two pairs where a user's pass rewrites by patterns and otherwise, too.
+    """
+    if not subject.ran or not subject.changed:
+        return []
+    given, after = _given(subject), subject.output.module
+    if not all(map(is_users, subject.passes)):
+        return [(given, after)]
+    called: list[bool] = []
+    inert = _rerun(subject, _INERT, called)
+    if not called:
+        return [] if equal(rebuilt := _rebuilt(given, after), after) else [(rebuilt, after)]
+    absent = _rerun(subject, _ABSENT, called)
+    rebuilt = _rebuilt(given, absent)
+    pairs = [] if equal(inert, after) else [(_cleaned(inert, after), after)]
+    return pairs if equal(given, absent) or equal(rebuilt, absent) else [*pairs, (rebuilt, absent)]
+
+
+def _given(subject: Subject) -> tvm.IRModule:
+    """Return the prepared module: the object itself while it is as it was, since functions of a copy never equal."""
+    facts = subject.prepared
+    return load(facts.snapshot) or facts.module if facts.modified() else facts.module
+
+
+def _rerun(subject: Subject, rewriters: Mapping[str, Callable[..., Any]], called: list[bool]) -> tvm.IRModule:
+    """Return what the passes make of the module where TVM's rewriters are others; the module where they fail."""
+
+    def told(name: str) -> Callable[..., Any]:
+        original = getattr(_ffi, name)
+
+        def call(*arguments: Any) -> Any:
+            called.append(True)
+            return rewriters[name](original, *arguments)
+
+        return call
+
+    given = _given(subject)
+    with _rewriters({name: told(name) for name in rewriters}):
+        return subject.run(given).module or given
+
+
+def _inert(rewriter: Any) -> Any:
+    """Return a rewriter of the same patterns that leaves each match as it is."""
+    if isinstance(rewriter, dpl.OrRewriter):
+        return dpl.OrRewriter(_inert(rewriter.lhs), _inert(rewriter.rhs))
+    if isinstance(rewriter, dpl.TupleRewriter):
+        return dpl.TupleRewriter(rewriter.patterns, lambda *_: None)
+    return dpl.ExprPatternRewriter(rewriter.pattern, lambda *_: None)
+
+
+_INERT: dict[str, Callable[..., Any]] = {
+    "rewrite_call": lambda original, pattern, _, function: original(pattern, lambda call, _: call, function),
+    "rewrite_bindings": lambda original, context, _, function: original(context, lambda *_: {}, function),
+    "PatternMatchingRewriterApply": lambda original, rewriter, given: original(_inert(rewriter), given),
+}
+"""Rewriters whose callbacks return the call itself."""
+_ABSENT: dict[str, Callable[..., Any]] = dict.fromkeys(_INERT, lambda *arguments: arguments[-1])
+"""No rewriters at all."""
+
+
+def _rebuilt(given: tvm.IRModule, after: tvm.IRModule) -> tvm.IRModule:
+    """Return the module with the functions built anew that came out otherwise."""
+    return apply(Identity(_changed(given, after)), given).module or given
+
+
+def _cleaned(inert: tvm.IRModule, after: tvm.IRModule) -> tvm.IRModule:
+    """Clean up the functions that were rewritten: TVM does so behind a rewrite, also what has nothing to do with it."""
+    cleaned = inert
+    for each in _clean_up():
+        cleaned = apply(each, cleaned).module or cleaned
+    names, clean = _changed(inert, after), functions_by_name(cleaned)
+    functions = {
+        name: clean.get(name, each) if name in names else each for name, each in functions_by_name(inert).items()
+    }
+    return tvm.IRModule(functions)
+
+
+def _changed(before: tvm.IRModule, after: tvm.IRModule) -> list[str]:
+    """Return the functions that come out otherwise."""
+    old, new = functions_by_name(before), functions_by_name(after)
+    return [name for name in old if not tvm_ffi.structural_equal(old[name], new.get(name))]
 
 
 def _essence(verdict: Verdict) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ class Undecided(TextEnum):
     NO_DERIVATIVE = "undecidable: no derivative can be measured"
     NOTHING_TO_DIFFERENTIATE = "undecidable: nothing to differentiate"
     GRADIENT_OF_APPROXIMATION = "undecidable: gradient of an approximation"
+    MISDECLARED = "undecidable: original returns another dtype than it declares"
     GRADIENT_OF_NOTHING = "undecidable: gradient of no elements"
 
 

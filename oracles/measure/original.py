@@ -261,6 +261,14 @@ class Original:
             if symbol in before and [str(param.name) for param in function.params] != before[symbol]
         )
 
+    def declared_dtype(self, entry: Entry, path: tuple[int, ...]) -> str:
+        """Return the dtype that a function declares for an output; empty where it declares none."""
+        declared = self.module[self._names[entry.symbol]].ret_ty
+        for index in path:
+            fields = getattr(declared, "fields", ())
+            declared = fields[index] if index < len(fields) else None
+        return str(getattr(declared, "dtype", None) or "")
+
     def _refused(self, symbol: str, arguments: tuple[Any, ...]) -> str:
         self.stage(Phase.INTERPRET, symbol)
         return refusal(self.module, self._names[symbol], arguments)

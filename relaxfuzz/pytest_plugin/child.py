@@ -26,11 +26,11 @@ from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import OracleFailure, check, watched_by
 from oracles.core.verdict import Outcome, Verdict
-from oracles.users_pass import rewritten
+from oracles.users_pass import own_changes
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
 from relaxkit.ir.walk import operators_called, operators_of
-from relaxkit.passes.contract import OracleName
-from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError
+from relaxkit.passes.contract import Contract, OracleName
+from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError, PromisingPass
 from relaxkit.passes.render import text_of_pass
 
 if TYPE_CHECKING:
@@ -161,8 +161,9 @@ class _CheckRecorder:
         self.counts: Counter[str] = Counter()
         self._over = False
 
-    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, own_contract: bool) -> bool:
-        refs, unknown = [], ""
+    def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, contract: Contract | None) -> bool:
+        refs: list[PassRef] = []
+        unknown = ""
         for ref in subject.passes:
             try:
                 built = text_of_pass(ref.given, self._around) if isinstance(ref, GivenPass) else ref
@@ -170,9 +171,12 @@ class _CheckRecorder:
             except PassReferenceError as error:
                 refs.append(PassRef(ref.name, ref.expression))
                 unknown = unknown or str(error)
-        if own_contract and not unknown:
-            unknown = (
-                "a contract was given to check: make it the attribute `contract` of the function that builds the pass"
+        if contract is not None and _pickled(contract):
+            refs = [PromisingPass(ref.name, ref.expression, contract) for ref in refs]
+        elif contract is not None:
+            unknown = unknown or (
+                "the contract given to check holds something that cannot be pickled, such as a lambda: use functions at "
+                "the top level of a file"
             )
         self._subject = subject
         self._now = JudgedModule(Case(subject.original_facts.snapshot, tuple(refs), subject.input_seed), unknown)
@@ -195,12 +199,12 @@ class _CheckRecorder:
         fails = any(verdict.outcome is Outcome.FAIL for verdict in verdicts)
         if not self._over:
             self.counts.update({"checks": 1, "failing": fails})
-            if rewritten(self._subject):
+            if changes := own_changes(self._subject):
                 self.counts["changed"] += 1
                 self._count_results(judged)
-                before, after = map(operators_called, (self._subject.prepared.module, self._subject.output.module))
-                self.removed += before - after
-                self.added += after - before
+                for before, after in (map(operators_called, pair) for pair in changes):
+                    self.removed += before - after
+                    self.added += after - before
             self.counts["operators"] = len(self._operators)
             self.counts.update(str(verdict.outcome) for verdict in verdicts)
             self.notes.update({verdict.note for verdict in verdicts if verdict.note})
@@ -335,12 +339,12 @@ def _by_check(error: BaseException) -> bool:
     return isinstance(error, OracleFailure) or any(map(_by_check, getattr(error, "exceptions", ())))
 
 
-def _pickled(error: BaseException) -> bytes:
-    """Pickle the exception, where the parent can have it; of a failed check it has the verdicts."""
-    if isinstance(error, OracleFailure):
+def _pickled(thing: BaseException | Contract) -> bytes:
+    """Pickle it, where another process can have it; of a failed check that has the verdicts."""
+    if isinstance(thing, OracleFailure):
         return b""
     try:
-        text = pickle.dumps(error)
+        text = pickle.dumps(thing)
         pickle.loads(text)
     except Exception:
         return b""

@@ -98,6 +98,8 @@ def _trace(verdict: Verdict) -> list[str]:
 
 def _shortened(module: str, elsewhere: str = "", most: int = 18) -> list[str]:
     lines = module.strip("\n").splitlines()
+    if (begins := "@I.ir_module") in lines and any(line.startswith("metadata = ") for line in lines):
+        lines = lines[lines.index(begins) :]  # large constants come first, and would be all that is shown
     lines, most = [*itertools.dropwhile(lambda line: line[:1] in ("", "#"), lines)], max(most, _LEAST_LINES)
     left = len(lines) - most + 1
     return lines if left <= 1 else [*lines[: most - 1], f"# ... and {left} more lines{elsewhere}"]

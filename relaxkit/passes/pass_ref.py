@@ -161,6 +161,13 @@ class GivenPass(PassRef):
         return self.given
 
 
+@dataclass(frozen=True, slots=True)
+class PromisingPass(PassRef):
+    """A pass with the contract that was given to ``oracles.check`` for it; it cannot be stored."""
+
+    contract: Contract | None = None
+
+
 def _with(substitute: Substitute, built: Any) -> Any:
     if substitute is Substitute.CUDA_GRAPH:
         from relaxkit.runtime.cuda_graph import with_cuda_graph

@@ -14,6 +14,7 @@ import pytest
 import tvm
 import tvm_ffi
 from tvm import relax
+from tvm.relax import dpl
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.script import ir as I
@@ -25,7 +26,8 @@ from oracles.check import line
 from oracles.core.evidence import users_frames
 from oracles.core.module_facts import equal
 from oracles.core.subject import Subject
-from oracles.users_pass import CLEANED, LATER_EDIT, TVM_ALONE, Identity, rewritten
+from oracles.users_pass import CLEANED, LATER_EDIT, TVM_ALONE, Identity, own_changes, rewritten
+from relaxkit.ir.walk import operators_called
 from relaxkit.passes.pass_ref import GivenPass
 
 
@@ -36,6 +38,10 @@ class Sum:
         R.func_attr({"mine": 1})
         lv: R.Tensor((2,), "float32") = R.add(x, x)
         return lv
+
+
+OPERAND = wildcard()
+OUTER = is_op("relax.nn.relu")(is_op("relax.nn.relu")(OPERAND))
 
 
 def rebuilt(module: tvm.IRModule, negations: int, keep: bool = True) -> tvm.IRModule:
@@ -149,6 +155,53 @@ def test_what_the_building_of_functions_anew_changes_is_no_work_of_the_pass() ->
         assert subject.output.error is None
         assert subject.changed
         assert rewritten(subject) is did
+
+
+@I.ir_module
+class Unclean:
+    """What TVM's rewriters clean up: it is in no dataflow block."""
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        dead = R.exp(x)  # noqa: F841
+        a = R.nn.relu(x)
+        return R.nn.relu(a)
+
+
+def by_call(becomes: Callable[[Any, Any], Any]) -> Callable[[tvm.IRModule], tvm.IRModule]:
+    return lambda module: tvm.IRModule({"main": rewrite_call(OUTER, becomes, module["main"])})
+
+
+def by_rewriter(becomes: Callable[[Any, Any], Any]) -> Callable[[tvm.IRModule], tvm.IRModule]:
+    rewriter = dpl.PatternMatchingRewriter.from_pattern(OUTER, becomes)
+    return lambda module: rewriter(tvm.IRModule(dict(module.functions)))
+
+
+def by_several(becomes: Callable[[Any, Any], Any]) -> Callable[[tvm.IRModule], tvm.IRModule]:
+    never = dpl.ExprPatternRewriter(is_op("relax.tan")(wildcard()), becomes)
+    both = never | dpl.ExprPatternRewriter(OUTER, becomes)
+    return lambda module: tvm.IRModule({"main": both(module["main"])})
+
+
+@pytest.mark.parametrize("by", [by_call, by_rewriter, by_several])
+def test_what_tvms_rewriters_clean_up_is_no_work_of_the_pass(by: Callable[..., Any]) -> None:
+    subject = Subject(Unclean, [GivenPass("Mine", "<Mine>", made(by(lambda call, _: call)))])
+    assert subject.output.error is None
+    assert subject.changed, "the dead call is gone"
+    assert not rewritten(subject)
+    rewrites = by(lambda _, found: relax.op.nn.relu(found[OPERAND]))
+    subject = Subject(Unclean, [GivenPass("Mine", "<Mine>", made(rewrites))])
+    assert subject.output.error is None
+    ((without, after),) = own_changes(subject)
+    assert operators_called(without) - operators_called(after) == {"relax.nn.relu": 1}, "and no relax.exp"
+
+
+def test_what_a_pass_does_besides_rewriting_by_patterns_is_its_work() -> None:
+    inert = by_call(lambda call, _: call)
+    subject = Subject(Unclean, [GivenPass("Mine", "<Mine>", made(lambda module: inert(rebuilt(module, 1))))])
+    assert subject.output.error is None
+    ((without, after),) = own_changes(subject)
+    assert (operators_called(after) - operators_called(without))["relax.negative"] == 1
 
 
 def test_the_frames_of_the_users_file_are_told_with_their_lines() -> None:
@@ -318,10 +371,6 @@ class Relus:
         return R.nn.relu(R.nn.relu(x))
 
 
-OPERAND = wildcard()
-OUTER = is_op("relax.nn.relu")(is_op("relax.nn.relu")(OPERAND))
-
-
 def rewriting(made_of: Callable[[Any], Any]) -> Any:
     def transform(module: tvm.IRModule) -> tvm.IRModule:
         main = rewrite_call(OUTER, lambda _, matched: made_of(matched[OPERAND]), module["main"])
@@ -358,6 +407,30 @@ def test_the_matcher_sees_through_casts_and_what_the_documentation_says_of_it_he
 
     assert bindings(made(transform)(Relus)) == 1, "where there is no cast it rewrites"
     check(behind_a_cast(), made(transform))
+    check(Nested, made(transform))
+    assert bindings(made(transform)(Nested)) == 2, "an operand may be a call"
+
+
+@I.ir_module
+class Nested:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return R.nn.relu(R.nn.relu(R.abs(x)))
+
+
+@I.ir_module
+class Cast:
+    @R.function
+    def main(x: R.Tensor(dtype="float32")) -> R.Tensor((2,), "float32"):
+        lv = R.nn.relu(R.nn.relu(x))
+        out = R.match_cast(lv, R.Tensor((2,), "float32"))
+        return out  # noqa: RET504  # a `match_cast` is no value
+
+
+def test_a_callback_gets_a_variable_where_a_match_cast_is_matched() -> None:
+    given: list[Any] = []
+    rewrite_call(OUTER, lambda call, _: given.append(call) or call, Cast["main"])
+    assert any(isinstance(each, relax.Var) for each in given)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from relaxkit.passes.arguments import text_has
 from relaxkit.passes.contract import Contract, default_contract
 from relaxkit.passes.contracts.table import CONTRACTS, any_has, the_pass, with_trait
-from relaxkit.passes.pass_ref import GivenPass, PassRef, load_factory
+from relaxkit.passes.pass_ref import GivenPass, PassRef, PromisingPass, load_factory
 from relaxkit.passes.plugins import active, with_oracles
 
 __all__ = ["CONTRACTS", "any_has", "contract_for", "is_users", "the_pass", "with_trait"]
@@ -29,6 +29,8 @@ def contract_for(ref: PassRef) -> Contract:
 
 
 def _own_contract(ref: PassRef) -> Contract:
+    if isinstance(ref, PromisingPass) and ref.contract is not None:
+        return ref.contract
     if ref.is_user:
         own = getattr(load_factory(ref.target), "contract", None)
         return own if isinstance(own, Contract) else _brought(ref.name)
