@@ -107,11 +107,27 @@ def summary(verdict: Verdict) -> str:
     """Return a failure in one line for people: the values where it has some, else the title."""
     found = verdict.shown
     seen = f"{verdict.oracle}: {verdict.culprit}: expected: {found.expected}; observed: {found.observed}"
-    return seen if found.details.numbers else title(verdict)
+    return seen if found.details.numbers else _plain(title(verdict))
+
+
+_PLAINLY = (
+    ("a public function has another return type", "the return type of a public function changes"),
+    ("a public function has another number of parameters", "the number of parameters of a public function changes"),
+    ("a public function has other parameter types", "the parameter types of a public function change"),
+)
+"""Messages, which stay as they are since ids are built from them, and how people read them."""
+
+
+def _plain(text: str) -> str:
+    return next((text.replace(message, said) for message, said in _PLAINLY if text.endswith(message)), text)
 
 
 def _known(verdict: Verdict, known: tuple[str, ...]) -> Verdict:
-    if verdict.outcome is Outcome.FAIL and known and title(verdict).startswith(known):
+    if (
+        verdict.outcome is Outcome.FAIL
+        and known
+        and any(each.startswith(known) for each in (title(verdict), summary(verdict)))
+    ):
         return replace(verdict, outcome=Outcome.SKIP, reason="known", evidence=None)
     return verdict
 

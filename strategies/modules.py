@@ -265,8 +265,8 @@ def ir_modules(
             the same operators. Those with two operands are also called with the same operand twice, and with constants
             of 0, 1, 2, -1 or 0.5: numbers, tensors filled with one of them or with two of them, also wider than the
             other operand. About one module in seven has operands declared without a shape, rank or dtype, and is not
-            executed. All operators together have a weight of 10, so with ``{"relax.split": 5}`` one operator in three
-            is a ``split`` (5 out of 10 + 5), and with ``{"relax.split": 30}`` three in four are. A pass as text,
+            executed. All other operators together have a weight of 10, so ``{"relax.split": 5}`` makes one operator in
+            three a ``split`` (5 of 15), and ``{"relax.split": 30}`` makes it three in four. A pass as text,
             ``"mycompiler.clips:LowerClip"``, stands for the operators that its source names, each with weight 30.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
@@ -332,7 +332,7 @@ def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
     for name, full in found.items():
         if full not in rows:
             near = near_matches(full.removeprefix("relax."), [row.removeprefix("relax.") for row in rows])
-            raise ValueError(f"unknown operator '{name}'{near} (`relaxfuzz ops` lists those that are drawn)")
+            raise ValueError(f"unknown operator '{name}'{near} (`relaxfuzz ops` lists those that relaxfuzz generates)")
     return {name: rows[full] for name, full in found.items()}
 
 

@@ -121,14 +121,14 @@ class _TracedFunction:
             expr = self.bound[expr]
         return expr
 
-    def values_in(self, expr: Any) -> list[Any]:
-        """Return the values of the variables that an expression is computed from."""
+    def values_in(self, expr: Any) -> list[tuple[str, Any]]:
+        """Return names and values of the variables that an expression is computed from."""
         inner = [self.bound.get(expr)] if isinstance(expr, relax.Var) else operands_of(expr)
-        mine = [self.value(expr)] if isinstance(expr, relax.Var) else []
+        mine = [(name_of(expr), self.value(expr))] if isinstance(expr, relax.Var) else []
         return [*mine, *(value for each in inner if each is not None for value in self.values_in(each))]
 
-    def text(self, expr: Any, known: Sequence[Any], depth: int) -> str:
-        """Write an expression, down to a depth with what it is computed from, up to values that are known."""
+    def text(self, expr: Any, known: Sequence[tuple[str, Any]], depth: int) -> str:
+        """Write an expression, down to a depth with what it is computed from, up to variables that are known."""
         if isinstance(expr, relax.Var):
             inner = expr in self.bound and depth > 0
             return self.text(self.bound[expr], known, depth) if inner else name_of(expr)
@@ -148,22 +148,24 @@ class _TracedFunction:
         listed = [self._operand(each, known, depth) for each in operands]
         return f"{name}({', '.join([*listed, *(f'{key}={_attribute(each)}' for key, each in given.items())])})"
 
-    def _operand(self, expr: Any, known: Sequence[Any], depth: int) -> str:
-        shared = isinstance(expr, relax.Var) and any(_near(self.value(expr), each) for each in known)
+    def _operand(self, expr: Any, known: Sequence[tuple[str, Any]], depth: int) -> str:
+        shared = isinstance(expr, relax.Var) and any(
+            name == name_of(expr) and _near(self.value(expr), each) for name, each in known
+        )
         return self.text(expr, known, 0 if shared else depth - 1)
 
 
 def _repaired(old: _TracedFunction, new: _TracedFunction) -> tuple[relax.Var, relax.Var] | None:
     """Return the first variable of the old program whose value repairs the new one, and the last that it repairs there.
 
-    A value that the old program had, too, is right in itself.
+    A value that the old program had, too, is right in itself; but the last may have one that it had elsewhere.
     """
     had = [old.value(each) for each in old.bound]
     wrong = [now for now in new.bound if not any(_near(each, new.value(now)) for each in had)]
     pairs = [(was, now) for now in wrong for was in reversed(old.bound) if _fits(old.value(was), new.value(now))]
     for was, now in pairs[:_MOST_TRIED]:
         if _near(old.result, new.with_value(now, old.value(was))):
-            last = (each for other, each in reversed(pairs) if other is was)
+            last = (each for each in reversed(new.bound) if _fits(old.value(was), new.value(each)))
             return was, next(each for each in last if _near(old.result, new.with_value(each, old.value(was))))
     return None
 

@@ -20,7 +20,7 @@ from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.module.source import ModuleSource, literal_of, module_source
 from fuzzer.repro.older_releases import names_for_older
 from fuzzer.repro.table import EXTERNAL_PIECES, PIECES, check_of, words_of
-from fuzzer.repro.title import title_of
+from fuzzer.repro.title import AGAIN, title_of
 from oracles.core.subject import Subject
 from oracles.core.verdict import Phase, Verdict
 from relaxkit.passes.pass_ref import PassRef, Substitute
@@ -148,7 +148,8 @@ def render_repro(
     title = title_of(case, verdict, nearest, None if alone is None else alone.call, blame, minimized)
     words = words_of(verdict, title)
     if verdict.evidence is not None and verdict.evidence.kind in ("mutated", NOT_EQUAL, NOT_LOCAL):
-        words = replace(words, observed=title)  # rather than that two modules differ
+        _, again, change = title.partition(AGAIN)
+        words = replace(words, observed=f"the second run {change}" if again else title)  # not that two modules differ
     if alone is not None:
         prepare, judged, nearest = [], [LEGALIZE], None
     check = check_of(case, verdict) if alone is None else documented_check(alone)

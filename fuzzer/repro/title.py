@@ -57,6 +57,8 @@ _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 _SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
 _UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
+AGAIN = ", run on its own output, "
+"""What a title puts before what a second run does."""
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _WORDS = {
@@ -350,8 +352,8 @@ def _idempotence(culprit: str, told: _Told) -> str:
     if again.error is not None:
         return _fit(f"{culprit} fails on its own output", told.when, f": {essence(again.error)}")
     if told.evidence.kind == "ill-formed":
-        return _fit(f"{culprit}, run on its own output, {next(undefined(first, again.module))}")
-    return _fit(f"{culprit}, run on its own output, {next(differences(first, again.module)).change}", told.when)
+        return _fit(f"{culprit}{AGAIN}{next(undefined(first, again.module))}")
+    return _fit(f"{culprit}{AGAIN}{next(differences(first, again.module)).change}", told.when)
 
 
 def _locality(culprit: str, told: _Told) -> str:

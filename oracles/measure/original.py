@@ -74,7 +74,13 @@ class Entry:
     @property
     def title(self) -> str:
         """The function and its inputs, for people."""
-        return f"{self.symbol} on {self.variation.value}" if self.variation.value else self.symbol
+        return f"{self.symbol}{self.on}"
+
+    @property
+    def on(self) -> str:
+        """The inputs behind a phrase, for people; empty for ordinary ones."""
+        told = "special inputs" if self.variation is Variation.CORNERS else self.variation.value
+        return f" for {told}" if told else ""
 
 
 class Reporter(Protocol):

@@ -123,7 +123,7 @@ def _on_its_own_output(subject: Subject) -> Iterator[Rerun]:
         current = subject.run(previous.module)
         if current.error is None and not tolerated(found := complaint(current.module), subject.plan.steps):
             yield Rerun(subject.output, Result(current.module, found))
-        details = Details(variation=f"{runs} run{'s' * (runs > 1)}")
+        details = Details(variation="a second run" if runs == 1 else f"the last of {runs} further runs")
         yield Rerun(previous, current, details, compared=converges and number == runs)
         if number < runs and equal(previous.module, current.module):
             return
@@ -206,7 +206,7 @@ _IDEMPOTENCE = Relation(
         Disagreement.RAISED: EvidenceTemplate("{error}", "a safe second run", "an error", (_refused_again,)),
         Disagreement.ILL_FORMED: EvidenceTemplate("{error}", _SAFE, "{run.diff}", (_by_design,)),
         Disagreement.UNEQUAL: EvidenceTemplate(
-            "{run.parts}", "no change after {run.how}", "{run.diff}", (lambda subject, _: subject.incomparable,)
+            "{run.parts}", "{run.how} changes nothing", "{run.diff}", (lambda subject, _: subject.incomparable,)
         ),
     },
 )

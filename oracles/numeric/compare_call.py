@@ -175,7 +175,7 @@ def _wrong(difference: Mismatch, promise: NumericPromise, entry: Entry, mode: Ex
     return Evidence(
         difference.kind,
         f"results differ ({promise.value}{', integers' if difference.integral else ''}{where})",
-        expected=difference.due(entry.title),
+        expected=difference.due(entry.symbol) + entry.on,
         observed=difference.observed,
         details=details_of(entry, mode.value, difference),
     )
@@ -199,7 +199,7 @@ def observed(
     kind: str, message: str, difference: Mismatch, entry: Entry, mode: ExecMode = ExecMode.BYTECODE
 ) -> Evidence:
     """Evidence of two values of one program that should be the same."""
-    expected = difference.due(entry.title)
+    expected = difference.due(entry.symbol) + entry.on
     return Evidence(kind, message, (), expected, difference.observed, details_of(entry, mode.value, difference))
 
 

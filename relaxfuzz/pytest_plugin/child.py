@@ -175,8 +175,8 @@ class _CheckRecorder:
             refs = [PromisingPass(ref.name, ref.expression, contract) for ref in refs]
         elif contract is not None:
             unknown = unknown or (
-                "the contract given to check holds something that cannot be pickled, such as a lambda: use functions at "
-                "the top level of a file"
+                "the contract given to check cannot be pickled, perhaps because of a lambda: use functions at the top "
+                "level of a file"
             )
         self._subject = subject
         self._now = JudgedModule(Case(subject.original_facts.snapshot, tuple(refs), subject.input_seed), unknown)

@@ -48,10 +48,11 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
     checked = check_pristine(script.text, script.parts.ending)
-    shows = "which shows the failure" if checked.confirmed else f"which does not show it: {printable(checked.said)}"
+    does = f"script, which does not reproduce the failure ({printable(checked.said)})"
+    to = "to reproduce the failure, run" if checked.confirmed else does
     long = f" (long: there is no short one, {printable(script.why_long)})" if script.why_long else ""
     tail = [
-        f"script, {shows}: python {shlex.quote(str(path))}{long}",
+        f"{to}: python {shlex.quote(str(path))}{long}",
         f"to accept it: {_accepted(verdict)}list its id {criterion.id} in the file given to --relaxfuzz-known",
         *_refusal(seen),
     ]

@@ -120,7 +120,7 @@ def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[D
     for param, other in zip(old.params, new.params, strict=False):
         yield from of_types(name_of(param), param.ty, other.ty)
     if not _same(old.ret_ty, new.ret_ty):
-        yield Difference(Part.SIGNATURE, name, "the result type", value_text(old.ret_ty), value_text(new.ret_ty))
+        yield Difference(Part.SIGNATURE, name, "the result type", *_type_texts(old.ret_ty, new.ret_ty))
 
 
 def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
@@ -174,10 +174,29 @@ def _likeness(left: str, right: str) -> float:
 def of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
     """Yield the types where they differ; devices have no names in them."""
     if not _same(old, new):
-        values = value_text(old), value_text(new)
+        values = _type_texts(old, new)
         kind = _apart(old, new)
         kind = f"{owner} of {kind}" if "." in owner else kind if kind.startswith("a ") else f"a tensor of {kind}"
         yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values, kind)
+
+
+def _type_texts(old: Any, new: Any) -> tuple[str, str]:
+    """Write two types in few words: of tensors only what differs, the dtype or the shape."""
+    if isinstance(old, relax.TensorType) and isinstance(new, relax.TensorType):
+        dims = [_shape_text(each) for each in (old, new)]
+        dtypes = [str(each.dtype) for each in (old, new)]
+        if dims[0] and dims[0] == dims[1] and dtypes[0] != dtypes[1]:
+            return dtypes[0], f"{dtypes[1]} ({dims[0]})"
+        if all(dims) and dims[0] != dims[1] and dtypes[0] == dtypes[1]:
+            return dims[0], dims[1]
+    return value_text(old), value_text(new)
+
+
+def _shape_text(ty: relax.TensorType) -> str:
+    """Write a shape as Python does a tuple; empty where it is unknown."""
+    dims = dims_of(ty)
+    listed = None if dims is None else [str(getattr(dim, "value", dim)) for dim in dims]
+    return "" if listed is None else f"shape ({', '.join(listed)}{',' * (len(listed) == 1)})"
 
 
 def _apart(old: Any, new: Any) -> str:

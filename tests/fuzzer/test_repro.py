@@ -20,6 +20,7 @@ from fuzzer.repro.literals import literal
 from fuzzer.repro.pieces.numeric import unpacked
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro
+from fuzzer.repro.title import AGAIN
 from oracles import calling as abi
 from oracles.core.verdict import Breadcrumb, Details, Evidence, Outcome, Phase, Verdict
 from relaxkit.passes.contract import OracleName
@@ -193,6 +194,14 @@ def test_a_script_shows_the_defect_and_its_absence(
     gone = check_repro(path)
     assert gone.exit_code == 0, gone
     assert gone.output.startswith("OK: ")
+
+
+def test_the_title_of_a_second_run_is_told_as_what_that_does(passes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fuzzer.repro.render.title_of", lambda *_: f"Growing{AGAIN}adds relax.negative")
+    evidence = Evidence("not-equal", "another Function", expected="a second run changes nothing")
+    verdict = Verdict(OracleName.IDEMPOTENCE, Outcome.FAIL, "Growing", evidence=evidence)
+    words = render_repro(case_of(passes, "Growing"), verdict, "").parts.words
+    assert (words.title, words.observed) == (f"Growing{AGAIN}adds relax.negative", "the second run adds relax.negative")
 
 
 def test_another_error_is_not_mistaken_for_the_defect(passes: Path, tmp_path: Path) -> None:

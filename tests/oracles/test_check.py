@@ -7,7 +7,8 @@ from structural import STRUCTURAL
 from tvm import relax
 
 from oracles import OracleFailure, OracleName, check
-from oracles.core.verdict import Outcome
+from oracles.check import _known, summary, title
+from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import Contract
 
 
@@ -56,3 +57,12 @@ def test_chosen_oracles_only() -> None:
 def test_no_pass_is_an_error_of_the_caller() -> None:
     with pytest.raises(ValueError, match="at least one pass"):
         check(samples.dataflow())
+
+
+def test_people_read_plain_words_and_either_form_is_accepted_as_known() -> None:
+    evidence = Evidence("signature", "a public function has another return type")
+    failure = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "Mine", evidence=evidence)
+    assert summary(failure) == "well-formed: Mine: signature: the return type of a public function changes"
+    assert title(failure) == "well-formed: Mine: signature: a public function has another return type"
+    for known in (summary(failure), title(failure)):
+        assert _known(failure, (known,)).reason == "known"

@@ -30,10 +30,10 @@ known = "../findings.toml"
 _OF_OWN = """\
 baseline = "baseline.json" # the first campaign that passes becomes the baseline; commit it
 
-[oracles."*"] # each oracle that applies
+[oracles."*"] # every applicable oracle
 min_checks = 20
 
-[oracles.numeric] # checks only executable modules that the pass changed; lower it if few modules can be executed
+[oracles.numeric] # compares results, by proof or by running them, of modules that the pass changed or only rebuilt
 min_checks = 30
 
 [passes."*"]

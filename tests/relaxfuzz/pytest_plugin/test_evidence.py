@@ -129,6 +129,24 @@ def test_never_executed():
         builder.emit_func_output(builder.emit(relax.op.ewise_fma(doubled, x, x)))  # which has no kernel
     check(builder.get(), Tripled, oracles=NUMBERS)
 """
+PROMISED = """
+from dataclasses import replace
+
+from relaxfuzz import Idempotence, default_contract
+
+CONTRACT = replace(default_contract("Counts"), idempotence=Idempotence.IDEMPOTENT)
+
+
+@given(ir_modules())
+def test_promised(module):
+    check(module, counts, oracles=[OracleName.IDEMPOTENCE], contract=CONTRACT)
+
+
+@given(ir_modules())
+def test_unsendable(module):
+    promise = replace(CONTRACT, fixpoint_extra=lambda module: 0)
+    check(module, counts, oracles=[OracleName.IDEMPOTENCE], contract=promise)
+"""
 MISTAKEN = """
 @given(ir_modules())
 def test_mistaken_{number}(module):
@@ -146,7 +164,7 @@ MISTAKES = (
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What one run of pytest prints of all these tests, without settings."""
     mistaken = [MISTAKEN.format(number=number, given=given) for number, (given, _) in enumerate(MISTAKES)]
-    return run(tmp_path_factory.mktemp("all"), "".join([NOTHING, TWO, OTHERS, DOUBLED, *mistaken]))
+    return run(tmp_path_factory.mktemp("all"), "".join([NOTHING, TWO, OTHERS, DOUBLED, PROMISED, *mistaken]))
 
 
 def section(said: str, test: str) -> str:
@@ -255,6 +273,14 @@ def test_a_mistake_in_naming_the_pass_is_a_few_lines(said: str, number: int) -> 
 def test_another_exception_is_named_first_and_no_frame_of_the_plugin_is_shown(said: str) -> None:
     assert "FAILED test_given.py::test_wrong - NameError: name 'undefined' is not defined" in said
     assert "child.py" not in section(said, "test_wrong")
+
+
+def test_a_contract_given_to_check_is_that_of_every_process(said: str) -> None:
+    told = section(said, "test_promised")
+    assert "expected: a second run changes nothing" in told, told
+    assert "minimized from" in told
+    assert "to reproduce the failure, run: python" in told
+    assert "the contract given to check cannot be pickled" in section(said, "test_unsendable")
 
 
 OWN_PASS = (Path(__file__).resolve().parents[3] / "docs" / "own-pass.md").read_text(encoding="utf-8")

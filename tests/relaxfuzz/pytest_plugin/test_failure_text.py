@@ -20,3 +20,8 @@ def test_a_module_is_shown_without_what_stands_above_it() -> None:
         "# ... and 2 more lines, in the script",
     ]
     assert len(_shortened(module, most=1)) == 6
+
+
+def test_large_constants_are_not_shown_instead_of_the_module() -> None:
+    module = 'metadata = tvm.ir.load_json("""{\n  "nodes": []\n}""")\n\n@I.ir_module\nclass Module:\n    pass'
+    assert _shortened(module) == ["@I.ir_module", "class Module:", "    pass"]

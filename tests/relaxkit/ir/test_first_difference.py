@@ -64,8 +64,12 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         ),
         (
             module("return x"), module("return x", DTYPE),
-            "changes the type of x from a float32 tensor (2, 3) to a float16 tensor (2, 3)",
+            "changes the type of x from float32 to float16 (shape (2, 3))",
             "on a tensor of float32",
+        ),
+        (
+            module("return x"), module("return x", "x: R.Tensor((1,), 'float32'), y: R.Tensor((2, 3), 'float32')"),
+            "changes the type of x from shape (2, 3) to shape (1,)", "on a tensor of shape (2, 3)",
         ),
         (
             module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv"), module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv1"),
