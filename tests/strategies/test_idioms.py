@@ -30,6 +30,9 @@ NO_IDIOM = {
     "RewriteCUDAGraph",  # acts on whatever allocates memory of constant size
     "AppendLoss",  # acts on functions of one dataflow block, by the types that they return
     "FoldVDeviceScopeChange",  # folds moves between memory scopes of one GPU; removes what is unused everywhere
+    # Made of the operators, blocks and kernels that a module has.
+    "rewrite_call", "rewrite_bindings", "PatternMatchingRewriter", "DataflowBlockRewrite", "suggest_layout_transforms",
+    "MetaScheduleApplyDatabase", "AnnotateCustomMemoryScope",
     "LowerGPUIPCAllocStorage",  # writes anew what it visits: memory that processes share is a GPU's
 }  # fmt: skip
 

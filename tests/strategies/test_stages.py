@@ -29,7 +29,8 @@ NOT_BEFORE = [(first, row.name) for row in CONTRACTS.values() for first in row.n
 
 def test_stages_are_those_of_the_contracts():
     assert set(LOWERING) == _by_contract(gives=Stage.LOWERED)
-    assert set(BUILDS) == {name for name in CONTRACTS if name.startswith("build:")}
+    textures = "AnnotateCustomMemoryScope"  # the passes around it are those of a pipeline
+    assert set(BUILDS) == {name for name in CONTRACTS if name.startswith("build:") or name == textures}
     assert _by_contract(any_stage=True) | _by_contract(needs=Stage.LOWERED) == ON_LOWERED
 
 
@@ -101,7 +102,7 @@ def test_in_place_calls_are_followed_by_what_lowers():
 
 def test_arguments_that_name_what_the_given_module_has_come_first():
     first = with_trait(Trait.NAMES_THE_GIVEN)
-    assert len(first) == 3
+    assert first == {"AlterOpImpl", "BindParams", "UpdateVDevice", "suggest_layout_transforms"}
     assert _after() >= first
     assert not _after("Normalize") & first
 
