@@ -283,8 +283,11 @@ def value_text(value: Any) -> str:
     """Write a value or a type in few words: ``a float32 tensor (2, n)``."""
     if isinstance(value, relax.TensorType):
         dims = dims_of(value)
-        shape = f"of rank {value.ndim}" if dims is None else f"({', '.join(str(getattr(d, 'value', d)) for d in dims)})"
-        return f"a {value.dtype} tensor {shape}"
+        rank = f"of rank {value.ndim}" if value.ndim >= 0 else ""
+        shape = rank if dims is None else f"({', '.join(str(getattr(d, 'value', d)) for d in dims)})"
+        dtype = "" if value.dtype is None else str(value.dtype)
+        unknown = " and ".join(what for what, known in (("rank", shape), ("dtype", dtype)) if not known)
+        return " ".join(filter(None, ("a", dtype, "tensor", shape, unknown and f"of unknown {unknown}")))
     if is_constant(value):
         return "a constant"
     text = name_of(value) if isinstance(value, relax.Var) else " ".join(str(value).split())

@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from relaxkit.ir.first_difference import Part, differences
+from relaxkit.ir.first_difference import Part, differences, value_text
 from relaxkit.ir.undefined import undefined
 
 BOTH = "x: R.Tensor((2, 3), 'float32'), y: R.Tensor((2, 3), 'float32')"
@@ -245,3 +245,17 @@ def test_a_parameter_for_which_a_variable_stands_that_nothing_binds_is_told_with
     after = tvm.IRModule({"main": relax.Function(main.params, body, result.ty)})
     said = next(undefined(given, after))
     assert said == "replaces the parameter x, which main returns, with a variable that nothing binds"
+
+
+@pytest.mark.parametrize(
+    ("ty", "said"),
+    [
+        (R.Tensor((2, 3), "float32"), "a float32 tensor (2, 3)"),
+        (R.Tensor("float32", ndim=2), "a float32 tensor of rank 2"),
+        (R.Tensor((2,)), "a tensor (2) of unknown dtype"),
+        (R.Tensor("float32"), "a float32 tensor of unknown rank"),
+        (R.Tensor(), "a tensor of unknown rank and dtype"),
+    ],
+)
+def test_what_a_type_does_not_say_is_unknown(ty: Any, said: str) -> None:
+    assert value_text(ty) == said
