@@ -32,6 +32,10 @@ HOW_TO_GIVE = (
 _BAD = (Outcome.FAIL, Outcome.INVALID)
 
 
+KNOWN = "known"
+"""Why a failure that is accepted is none."""
+
+
 class Watch(Protocol):
     """Who is told of each call of :func:`check`: the plugin for pytest, which runs tests in processes that may die."""
 
@@ -128,7 +132,7 @@ def _known(verdict: Verdict, known: tuple[str, ...]) -> Verdict:
         and known
         and any(each.startswith(known) for each in (title(verdict), summary(verdict)))
     ):
-        return replace(verdict, outcome=Outcome.SKIP, reason="known", evidence=None)
+        return replace(verdict, outcome=Outcome.SKIP, reason=KNOWN, evidence=None)
     return verdict
 
 

@@ -13,7 +13,7 @@ A note fails nothing.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -121,15 +121,15 @@ def _clean_up() -> list[Any]:
 
 
 @contextlib.contextmanager
-def _rewriters(instead: Mapping[str, Any]) -> Iterator[None]:
+def _rewriters(*instead: tuple[str, Any]) -> Iterator[None]:
     """Let TVM's functions that rewrite by patterns be others."""
-    before = {name: getattr(_ffi, name) for name in instead}
+    before = [(name, getattr(_ffi, name)) for name, _ in instead]
     try:
-        for name, function in instead.items():
+        for name, function in instead:
             setattr(_ffi, name, function)
         yield
     finally:
-        for name, function in before.items():
+        for name, function in before:
             setattr(_ffi, name, function)
 
 
@@ -153,7 +153,7 @@ def _rewriting_alone(built: Any, calls: list[Any], behind: Sequence[Any] = ()) -
         raise ValueError("rewriting does not end")
 
     def transform(module: tvm.IRModule, _: Any) -> tvm.IRModule:
-        with _rewriters({"rewrite_call": rewrite}):
+        with _rewriters(("rewrite_call", rewrite)):
             return tvm.transform.Sequential([*behind])(built(module))
 
     return tvm.transform.module_pass(transform, opt_level=0, name="RewritingAlone")
@@ -269,20 +269,18 @@ def _given(subject: Subject) -> tvm.IRModule:
     return load(facts.snapshot) or facts.module if facts.modified() else facts.module
 
 
-def _rerun(subject: Subject, rewriters: Mapping[str, Callable[..., Any]], called: list[bool]) -> tvm.IRModule:
+def _rerun(subject: Subject, rewriters: Iterable[tuple[str, Callable[..., Any]]], called: list[bool]) -> tvm.IRModule:
     """Return what the passes make of the module where TVM's rewriters are others; the module where they fail."""
 
-    def told(name: str) -> Callable[..., Any]:
-        original = getattr(_ffi, name)
-
+    def told(original: Any, rewriter: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
             called.append(True)
-            return rewriters[name](original, *arguments)
+            return rewriter(original, *arguments)
 
         return call
 
     given = _given(subject)
-    with _rewriters({name: told(name) for name in rewriters}):
+    with _rewriters(*((name, told(getattr(_ffi, name), rewriter)) for name, rewriter in rewriters)):
         return subject.run(given).module or given
 
 
@@ -295,13 +293,13 @@ def _inert(rewriter: Any) -> Any:
     return dpl.ExprPatternRewriter(rewriter.pattern, lambda *_: None)
 
 
-_INERT: dict[str, Callable[..., Any]] = {
-    "rewrite_call": lambda original, pattern, _, function: original(pattern, lambda call, _: call, function),
-    "rewrite_bindings": lambda original, context, _, function: original(context, lambda *_: {}, function),
-    "PatternMatchingRewriterApply": lambda original, rewriter, given: original(_inert(rewriter), given),
-}
+_INERT: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("rewrite_call", lambda original, pattern, _, function: original(pattern, lambda call, _: call, function)),
+    ("rewrite_bindings", lambda original, context, _, function: original(context, lambda *_: {}, function)),
+    ("PatternMatchingRewriterApply", lambda original, rewriter, given: original(_inert(rewriter), given)),
+)
 """Rewriters whose callbacks return the call itself."""
-_ABSENT: dict[str, Callable[..., Any]] = dict.fromkeys(_INERT, lambda *arguments: arguments[-1])
+_ABSENT = tuple((name, lambda *arguments: arguments[-1]) for name, _ in _INERT)
 """No rewriters at all."""
 
 

@@ -176,10 +176,11 @@ def load_report(directory: Path) -> Report:
         findings, tallies = store.findings(), store.tallies()
         known = recognize(findings)
         findings = ordered(findings, known)
+        coverage = store.coverage()
         return Report(
             directory, store.info(), tallies, named(findings, known), store.features(),
-            store.coverage(), store.timeline(), store.costs(), known,
-            store.reached_by_cases(), noted(tallies, store.lines()),
+            coverage, store.timeline(), store.costs(), known,
+            store.reached_by_cases(), noted(tallies, store.lines(), coverage),
         )  # fmt: skip
     finally:
         store.close()

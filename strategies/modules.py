@@ -302,7 +302,7 @@ def described_modules(
     with the name of a ``rare`` idiom, they hold that.
     """
     __tracebackhide__ = True
-    wanted, unwanted = frozenset(demand), frozenset(forbid) | INEXPRESSIBLE
+    wanted, unwanted = _features("demand", demand), _features("forbid", forbid) | INEXPRESSIBLE
     unwanted |= ON_DEMAND - wanted
     if executable is True:
         unwanted |= NEVER_EXECUTABLE
@@ -314,7 +314,9 @@ def described_modules(
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
     weights = source_operators(operators) if isinstance(operators, str) else operators or {}
     weighted = tuple((row, weights[name]) for name, row in named_rows(weights).items())
-    fragments = (plant,) if isinstance(plant, Fragment) or callable(plant) else tuple(plant)
+    fragments = tuple(plant) if isinstance(plant, Iterable) else (plant,)
+    if odd := [each for each in fragments if not (isinstance(each, Fragment) or callable(each))]:
+        raise FragmentError(f"plant takes a function of tensors, a Fragment, or a list of these, and not {odd[0]!r}")
     planted = tuple(each if isinstance(each, Fragment) else Fragment(each) for each in fragments)
     for each in planted:
         each.try_out()
@@ -324,6 +326,18 @@ def described_modules(
     )
 
 
+def _features(option: str, given: Iterable[Feature]) -> frozenset[Feature]:
+    """Return the features that an option of :func:`ir_modules` names; raises ``ValueError`` for anything else."""
+    __tracebackhide__ = True
+    listed: tuple[Any, ...] = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    for each in listed:
+        if not isinstance(each, Feature):
+            meant = str(each).rpartition(".")[2].upper()
+            near = f"write Feature.{meant}" if meant in Feature.__members__ else "Feature of relaxfuzz lists them"
+            raise ValueError(f"{option} takes a list of features, and not {each!r}; {near}")
+    return frozenset(listed)
+
+
 def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
     """Find operators by their names, with ``relax.`` or without; raises ``ValueError`` for an unknown one."""
     __tracebackhide__ = True
@@ -331,7 +345,7 @@ def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
     found = {name: f"relax.{name.removeprefix('relax.')}" for name in names}
     for name, full in found.items():
         if full not in rows:
-            near = near_matches(full.removeprefix("relax."), [row.removeprefix("relax.") for row in rows])
+            near = near_matches(full.removeprefix("relax."), [row.removeprefix("relax.") for row in rows], "relax.")
             raise ValueError(f"unknown operator '{name}'{near} (`relaxfuzz ops` lists those that relaxfuzz generates)")
     return {name: rows[full] for name, full in found.items()}
 

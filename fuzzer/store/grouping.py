@@ -15,6 +15,7 @@ from fuzzer.store.known import rank
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome
 
 if TYPE_CHECKING:
+    from fuzzer.core.coverage import Coverage
     from fuzzer.store.records import FindingRecord, Tally
 
 
@@ -66,11 +67,17 @@ def group(findings: Sequence[FindingRecord], decisions: Decisions) -> list[Famil
 
 _JUDGED = (Outcome.PASS, Outcome.FAIL)
 _MOST_NOTES = 20
+_FEW = 0.1
 _MOST_RUNS = 12
 
 
-def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> list[str]:
-    """Write what users' passes do of which no contract speaks, the most frequent first, and what of them never ran."""
+def noted(
+    tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]], coverage: Coverage | None = None
+) -> list[str]:
+    """Write what users' passes do of which no contract speaks, the most frequent first, and what of them never ran.
+
+    ``coverage`` tells how many modules they changed.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for each in tallies:
         counts[each.culprit, each.reason] += each.count
@@ -79,7 +86,15 @@ def noted(tallies: Sequence[Tally], lines: Mapping[str, Mapping[int, bool]]) -> 
     first = rows[:_MOST_NOTES]
     told = [f"{name}, in {counted(many, 'module')}: {said.removeprefix(NOTE)}" for name, many, said in first] + rest
     places = itertools.islice(lines.items(), _MOST_NOTES)
+    if lines and coverage is not None:
+        told = [_changed(*each, coverage.changed[each[0]]) for each in coverage.judged.most_common(_MOST_NOTES)] + told
     return told + [_never_ran(Path(place).name, statements) for place, statements in places]
+
+
+def _changed(name: str, judged: int, changed: int) -> str:
+    """Write how many modules a pass changed, and what to do where that is few."""
+    hint = "; `--plant` inserts a pattern that it acts on into most modules" if changed < _FEW * judged else ""
+    return f"{name} changed {changed} of {counted(judged, 'module')}{hint}"
 
 
 def blind(tallies: Sequence[Tally]) -> str:

@@ -24,7 +24,7 @@ from fuzzer.core.case import Case
 from fuzzer.core.text import first_line, printable
 from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
-from oracles.check import OracleFailure, check, watched_by
+from oracles.check import KNOWN, OracleFailure, check, watched_by
 from oracles.core.verdict import Outcome, Verdict
 from oracles.users_pass import own_changes
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
@@ -207,6 +207,7 @@ class _CheckRecorder:
                     self.added += after - before
             self.counts["operators"] = len(self._operators)
             self.counts.update(str(verdict.outcome) for verdict in verdicts)
+            self.counts["known"] += sum(verdict.reason == KNOWN for verdict in verdicts)
             self.notes.update({verdict.note for verdict in verdicts if verdict.note})
         if fails:
             self.failed = JudgedModule(self._now.case, self._now.unknown, tuple(verdicts))
@@ -229,7 +230,7 @@ class _CheckRecorder:
         if verdict.outcome is Outcome.FAIL:
             known = self._body.known.holds(verdict)
             if known or signature(verdict).id in self.seen:
-                reason = "known" if known else "reported above"
+                reason = KNOWN if known else "reported above"
                 return replace(verdict, outcome=Outcome.SKIP, reason=reason, evidence=None)
         return verdict
 
@@ -358,6 +359,11 @@ class OutOfTime(BaseException):
 def uses_hypothesis(test: Any) -> bool:
     """Say whether Hypothesis draws the arguments of a test function."""
     return bool(getattr(test, "is_hypothesis_test", False))
+
+
+def aims(test: Any) -> bool:
+    """Say whether a test generates some operators more often, as far as its strategies tell."""
+    return "operators=((" in repr(getattr(getattr(test, "hypothesis", None), "_given_kwargs", ""))
 
 
 def run_hypothesis(

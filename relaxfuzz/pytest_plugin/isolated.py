@@ -24,13 +24,14 @@ from relaxfuzz.pytest_plugin.child import (
     BodyResult,
     JudgedModule,
     TestBody,
+    aims,
     last_judged,
     prepare,
     run_body,
     uses_hypothesis,
 )
 from relaxfuzz.pytest_plugin.failure_text import failure_text, unreduced_text
-from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, options_of
+from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, how_to_aim, options_of
 from relaxkit.passes.pass_ref import USER_PREFIX, PassReferenceError
 
 _LAST_WORDS = 5
@@ -104,10 +105,9 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
     if judged and changed < least:
         raise _shown(
             NothingShown(item.nodeid),
-            f"the pass changed {changed} of the {judged} modules that were judged, but the minimum is {least}: "
-            "the pass was hardly tested.\n"
-            'Generate modules that it acts on: ir_modules(operators="FILE.py:PASS"), or with demand= and plant= '
-            "(docs/drawing-modules.md); or require fewer: relaxfuzz_min_changed in pytest's configuration, "
+            f"the pass changed {changed or 'none'} of the {judged} modules judged (minimum: {least}), so it was "
+            f"{'hardly' if changed else 'not'} tested.\n"
+            f"{how_to_aim(aims(item.obj))} To require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",
         )
 
@@ -138,6 +138,7 @@ def _quiet_fork() -> Iterator[None]:
 def _count(item: pytest.Function, ended: BodyResult) -> None:
     kinds = ("counts", "notes", "uncompared", "removed", "added")
     counted = {kind: getattr(ended, kind) for kind in kinds}
+    counted["counts"] = counted["counts"] and {**counted["counts"], "aimed": int(aims(item.obj))}
     item.user_properties.append((PROPERTY, counted))
 
 

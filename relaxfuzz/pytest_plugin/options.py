@@ -131,3 +131,11 @@ def _ours(thing: Any) -> bool:
         return False
     file = getattr(sys.modules.get(room), "__file__", None)
     return file is not None and Path(file).resolve().parent.parent == _HOME
+
+
+def how_to_aim(aimed: bool) -> str:
+    """Say how a test generates modules that its pass acts on; ``aimed``: it generates some operators more often."""
+    plant = "plant=Fragment(...) inserts the pattern that the pass looks for (docs/drawing-modules.md of relaxfuzz)."
+    if aimed:
+        return f"More of some operators (operators=) was not enough: {plant}"
+    return f'ir_modules(operators="FILE.py:PASS") generates the operators that its source names more often; {plant}'

@@ -16,6 +16,7 @@ from relaxfuzz.pytest_plugin.options import (
     OPTIONS,
     PROPERTY,
     given_options,
+    how_to_aim,
     judges_passes,
     options_of,
 )
@@ -100,7 +101,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
     return (yield)
 
 
-_MOST_OPERATORS = 5
+_MOST_OPERATORS, _MOST_REASONS = 5, 3
 _MANY, _FEW = 20, 0.1  # of so many judged modules, a pass that changes less than this share was hardly tested
 
 
@@ -112,15 +113,21 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     if not total:  # the process died
         return
     ways = [f"{total[key]} {word}" for key, word in _WAYS.items() if total[key]]
+    skipped = Counter(value["uncompared"]).most_common()
+    rest = [f"{reason} ({many})" for reason, many in skipped[:_MOST_REASONS]]
+    if more := sum(many for _, many in skipped[_MOST_REASONS:]):
+        rest.append(f"other reasons ({more})")
     yield (
         f"{counted(total['examples'], 'example')}, {counted(total['checks'], 'module')} judged, "
         f"{total['changed']} of them changed by the pass, {total['operators']} operators covered; "
         f"results compared on {total['compared']} of {total['changed']}"
         + (f" ({', '.join(ways)})" if ways else "")
+        + (f", not on the others: {', '.join(rest)}" if rest else "")
         + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
         + f"{total['fail']} failed"
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
+        + (f"; {counted(total['known'], 'failure')} accepted as known" if total["known"] else "")
     )
     sides = (("removed by the pass", value["removed"]), ("added", value["added"]))
     rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
@@ -129,12 +136,10 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
         yield (
             f"warning: the pass changed only {total['changed']} of {total['checks']} modules. "
-            'ir_modules(operators="FILE.py:PASS") generates the operators that its source names more often '
-            "(docs/drawing-modules.md of relaxfuzz)."
+            f"{how_to_aim(bool(total['aimed']))}"
         )
-    reasons = Counter(value["uncompared"]).most_common(1)
-    if reasons and not total["compared"] and not total["fail"]:
-        (reason, count) = reasons[0]
+    if skipped and not total["compared"] and not total["fail"]:
+        reason, count = skipped[0]
         yield (
             f"warning: no results were compared on the modules that the pass changed, so it may compute anything; "
             f"reason: {reason} ({count} of {total['changed']}). Try ir_modules(executable=True) "

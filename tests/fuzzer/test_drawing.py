@@ -99,7 +99,7 @@ def test_rare_idioms_are_drawn_as_often_as_passes_look_for_them(names: tuple[str
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("permute_dim=3", "--operators: unknown operator 'permute_dim'; did you mean permute_dims"),
+        ("permute_dim=3", "--operators: unknown operator 'permute_dim'; did you mean relax.permute_dims"),
         ("split", "--operators: the weight of split, '' is not a whole number"),
     ],
 )

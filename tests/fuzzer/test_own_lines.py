@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from sample_records import META, shard
 
 from fuzzer.core.config import Config
+from fuzzer.core.coverage import Coverage
 from fuzzer.shard.run import ShardAccumulator
 from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
 from fuzzer.store.grouping import noted
@@ -137,6 +139,15 @@ def test_stores_and_merged_campaigns_keep_what_ran_anywhere(tmp_path: Path) -> N
 )
 def test_statements_that_never_ran_are_named_by_their_lines(ran: dict[int, bool], said: str) -> None:
     assert noted([], {"/home/me/own.py": ran}) == [f"in own.py, {said}"]
+
+
+@pytest.mark.parametrize(("changed", "hint"), [(1, True), (200, False)])
+def test_how_many_modules_the_pass_changed_is_said(changed: int, hint: bool) -> None:
+    coverage = Coverage(judged=Counter({"Mine": 706}), changed=Counter({"Mine": changed}))
+    first, _ = noted([], {"/home/me/own.py": {1: True}}, coverage)
+    assert first.startswith(f"Mine changed {changed} of 706 modules")
+    assert ("`--plant` inserts a pattern" in first) is hint
+    assert noted([], {}, coverage) == [], "of passes of TVM the report has a table"
 
 
 def test_notes_are_bounded_however_many_places_a_campaign_names() -> None:

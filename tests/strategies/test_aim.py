@@ -222,7 +222,7 @@ def test_a_planted_fragment_has_the_operands_that_it_asks_for() -> None:
 
 
 def test_an_unknown_operator_is_named_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"unknown operator 'spilt'; did you mean split"):
+    with pytest.raises(ValueError, match=r"unknown operator 'spilt'; did you mean relax\.split"):
         ir_modules(operators={"spilt": 1})
 
 
@@ -253,3 +253,18 @@ def test_a_draw_that_ends_early_says_nothing(capfd: pytest.CaptureFixture[str]) 
     for seed in range(4):
         assert draw_from_bytes(ir_modules(), random.Random(seed).randbytes(256)) is None
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"demand": ["IF"]}, r"demand takes a list of features, and not 'IF'; write Feature\.IF"),
+        ({"forbid": "Feature.IF"}, r"forbid takes a list of features, and not 'Feature\.IF'; write Feature\.IF"),
+        ({"demand": [3]}, "demand takes a list of features, and not 3; Feature of relaxfuzz lists them"),
+        ({"plant": 3}, "plant takes a function of tensors, a Fragment, or a list of these, and not 3"),
+        ({"plant": [None]}, "and not None"),
+    ],
+)
+def test_an_option_of_another_kind_is_one_line(options: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=f"{said}$"):
+        ir_modules(**options)

@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
     with Store.open(options.directory) as store:
         findings, past, info = store.findings(), store.regressions(), store.info()
         tallies = store.tallies()
-        notes = [*filter(None, [blind(tallies)]), *noted(tallies, store.lines())]
+        notes = [*filter(None, [blind(tallies)]), *noted(tallies, store.lines(), store.coverage())]
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)

@@ -58,8 +58,8 @@ from relaxfuzz import check, ir_modules
 _TEST_OF = """
 
 # The operators that the source of the pass names are generated more often (docs/drawing-modules.md of relaxfuzz). To
-# choose them yourself, write operators={{"relax.split": 30}}; to insert a pattern of several operators, add
-# plant=Fragment(code, shapes=((2, 3),)).
+# choose them yourself, write operators={{"relax.split": 30}}. Subtle bugs need more: insert the pattern that the pass
+# looks for with plant=Fragment(code, shapes=((2, 3),)), or run more examples.
 @given(ir_modules(operators="{target}"))
 def test_{name}(module):
     check(module, "{target}")

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 
-from relaxfuzz import OracleName
+from relaxfuzz import OracleName, ir_modules
+from relaxfuzz.pytest_plugin.child import aims
 from relaxfuzz.pytest_plugin.plugin import _evidence
 
 PASSES = """
@@ -178,7 +180,9 @@ def is_green_where_nothing_changed(said: str, examples: int, green: bool) -> Non
     line = rf"test_nothing_{examples}: \d+ examples, \d+ modules judged, 0 of them changed by the pass, \d+ operators"
     assert re.search(line, said), said
     assert (f"FAILED test_given.py::test_nothing_{examples} " not in said) is green, said
-    assert (f"the pass changed 0 of the {examples} modules" in said) is not green
+    assert (
+        f"the pass changed none of the {examples} modules judged (minimum: 1), so it was not tested." in said
+    ) is not green
 
 
 def test_green_and_empty_is_not_green(said: str) -> None:
@@ -245,6 +249,30 @@ def test_a_pass_that_changed_few_modules_is_said_to_be_hardly_tested(
     counts = {"examples": judged, "checks": judged, "changed": changed, "compared": changed, "fail": failed}
     said = "\n".join(_evidence({"counts": counts, "notes": {}, "uncompared": {}, "removed": {}, "added": {}}))
     assert (f"warning: the pass changed only {changed} of {judged} modules" in said) is warned, said
+
+
+def told_of(counts: dict[str, int], uncompared: dict[str, int]) -> str:
+    return "\n".join(_evidence({"counts": counts, "notes": {}, "uncompared": uncompared, "removed": {}, "added": {}}))
+
+
+def test_the_advice_is_not_what_the_test_does_already() -> None:
+    counts = {"examples": 100, "checks": 100, "changed": 6, "compared": 6}
+    plain, aimed = (told_of({**counts, "aimed": aimed}, {}) for aimed in (0, 1))
+    assert 'ir_modules(operators="FILE.py:PASS") generates the operators' in plain
+    assert "More of some operators (operators=) was not enough: plant=Fragment(...)" in aimed
+    assert "FILE.py:PASS" not in aimed
+    assert [aims(given(ir_modules(operators=each))(lambda module: None)) for each in (None, {"split": 3})] == [
+        False,
+        True,
+    ]
+
+
+def test_what_was_not_compared_is_accounted_for_and_what_is_known_is_counted() -> None:
+    said = told_of({"examples": 60, "checks": 60, "changed": 52, "compared": 49, "known": 2}, {"known": 2, "why": 1})
+    assert "results compared on 49 of 52, not on the others: known (2), why (1);" in said
+    assert said.endswith("0 failed; 2 failures accepted as known")
+    many = {str(number): 10 - number for number in range(6)}
+    assert "0 (10), 1 (9), 2 (8), other reasons (18);" in told_of({"checks": 60, "changed": 52}, many)
 
 
 def test_where_no_result_was_compared_a_warning_is_printed(said: str) -> None:
