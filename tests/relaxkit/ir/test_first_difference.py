@@ -250,11 +250,11 @@ def test_a_parameter_for_which_a_variable_stands_that_nothing_binds_is_told_with
 @pytest.mark.parametrize(
     ("ty", "said"),
     [
-        (R.Tensor((2, 3), "float32"), "a float32 tensor (2, 3)"),
-        (R.Tensor("float32", ndim=2), "a float32 tensor of rank 2"),
-        (R.Tensor((2,)), "a tensor (2) of unknown dtype"),
-        (R.Tensor("float32"), "a float32 tensor of unknown rank"),
-        (R.Tensor(), "a tensor of unknown rank and dtype"),
+        (relax.TensorType((2, 3), "float32"), "a float32 tensor (2, 3)"),
+        (relax.TensorType(None, "float32", ndim=2), "a float32 tensor of rank 2"),
+        (relax.TensorType((2,), ""), "a tensor (2) of unknown dtype"),
+        (relax.TensorType(None, "float32"), "a float32 tensor of unknown rank"),
+        (relax.TensorType(None, ""), "a tensor of unknown rank and dtype"),
     ],
 )
 def test_what_a_type_does_not_say_is_unknown(ty: Any, said: str) -> None:
