@@ -233,7 +233,7 @@ def test_what_no_contract_speaks_of_is_told_behind_the_findings(
     with Store.open(Path(directory), read_only=False) as store:
         store.record_shard(result, 2.0)
         report = replace(load_report(Path(directory)), findings=[])
-    told = "Mine, 7 modules, note: a second run changes the module again"
+    told = "Mine, in 7 modules: a second run changes the module again"
     assert main(["findings", directory]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == told
     assert f"\n{told}\n" in render_text(report)

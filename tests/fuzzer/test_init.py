@@ -384,7 +384,7 @@ def test_it_keeps_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "# mine" not in policy.read_text()
 
 
-@pytest.mark.parametrize(("elapsed", "said"), [("600", "; commit it\n"), ("599", "run one of ten minutes or more")])
+@pytest.mark.parametrize(("elapsed", "said"), [("600", "; commit it\n"), ("599", "run one of at least ten minutes")])
 def test_the_first_campaign_that_passes_becomes_the_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], elapsed: str, said: str
 ) -> None:
