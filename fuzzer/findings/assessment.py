@@ -150,8 +150,6 @@ _SILENT = frozenset(
 )  # fmt: skip
 """Kinds of evidence of which nobody is told when the program runs: the results are others."""
 _COSMETIC = frozenset({OracleName.ROUNDTRIP, OracleName.ENVIRONMENT})
-_BROKEN = frozenset({"unlisted-device"})
-"""Kinds of which a text that cannot be written is only the first sign: the module contradicts itself."""
 _OF_HARM = {Harm.WRONG: Severity.S1, Harm.BROKEN: Severity.S3, Harm.LESS: Severity.S5}
 _DEMOTED = {Severity.S1: Severity.S2, Severity.S3: Severity.S4}
 _AGAINST_DOCUMENTATION = frozenset(
@@ -182,7 +180,7 @@ def gravest(verdict: Verdict) -> Severity:
         return Severity.S1
     if evidence.is_death:
         return Severity.S3
-    if rests_on is EvidenceClass.OURS or (verdict.oracle in _COSMETIC and evidence.kind not in _BROKEN):
+    if rests_on is EvidenceClass.OURS or verdict.oracle in _COSMETIC:
         return Severity.S5
     return _OF_HARM[evidence.details.harm or Harm.BROKEN]
 

@@ -60,6 +60,8 @@ from relaxkit.runtime.values import from_tvm, to_tvm
 _UNBUILT = frozenset({"does-not-build", "run-error"})
 _OTHERWISE = frozenset({"not-done", "wrong-value", WRONG_GRADIENT})
 _SIGNATURE = "signature"
+_DECLARED = frozenset({_SIGNATURE, "mistyped-call"})
+"""What a lowering of another type makes of a public function, and of a private one that is called."""
 _OF_TYPES = frozenset({"ill-formed", "contradicted-type", _SIGNATURE})
 _CONTRADICTION = relax.analysis.BaseCheckResult.FAIL_L0
 _ONCE_MORE = frozenset({"second-call-differs", "later-call-differs"})
@@ -129,7 +131,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         given = subject.chain[index].module if again else subject.input_of(index)
         found = found or _in_hook(subject, index, given, evidence) or _inference(subject, index, evidence)
         placed = crash and symptom_of_verdict(verdict).place != ""
-        if found is None and (placed or evidence.kind == _SIGNATURE):
+        if found is None and (placed or evidence.kind in _DECLARED):
             found = of_operators(subject.input_of(index), evidence)
         if found is None and crash:
             found = _hook(subject, index)
@@ -272,10 +274,11 @@ def _shows(module: Any, evidence: Evidence) -> bool:
     """Say whether a module has what was observed, or does not build with an error of the same place and words."""
     if evidence.details.notation is Notation.JSON:
         return not reloads(module)
-    if evidence.kind == _SIGNATURE:
+    if evidence.kind in _DECLARED:
         legal = _by(Trait.LEGALIZES, module)
         other = None if legal is None else changed_signature(module, legal)
-        return other is not None and other.details.subject == evidence.details.subject
+        same = evidence.kind != _SIGNATURE or (other is not None and other.details.subject == evidence.details.subject)
+        return other is not None and same
     if (found := complaint(module)) is None:
         try:
             session().build(module)

@@ -74,13 +74,16 @@ class Entry:
     @property
     def title(self) -> str:
         """The function and its inputs, for people."""
-        return f"{self.symbol}{self.on}"
+        return f"{self.symbol} on {self._inputs}" if self._inputs else self.symbol
 
     @property
     def on(self) -> str:
         """The inputs behind a phrase, for people; empty for ordinary ones."""
-        told = "special inputs" if self.variation is Variation.CORNERS else self.variation.value
-        return f" for {told}" if told else ""
+        return f" for {self._inputs}" if self._inputs else ""
+
+    @property
+    def _inputs(self) -> str:
+        return "special inputs" if self.variation is Variation.CORNERS else self.variation.value
 
 
 class Reporter(Protocol):

@@ -108,7 +108,7 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
 def _by_variable(binding: ast.expr) -> dict[str, Any]:
     """Return the ``{p: v for p in ... for n, v in ITEMS if p.name == n}`` as a dictionary by name."""
     try:
-        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]  # what has no generators is caught
+        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]  # a call of it has a list  # what has no generators is caught
     except (AttributeError, ValueError, TypeError, IndexError) as error:
         raise NotLiteral("a binding by variables of another form") from error
 
@@ -198,7 +198,8 @@ def parts_of(ref: PassRef) -> tuple[PassRef, ...]:
     tree = tree_of(ref.expression)
     if not isinstance(tree, ast.Call) or ast.unparse(tree.func) != "tvm.transform.Sequential":
         return (ref,)
-    texts = [ast.get_source_segment(ref.expression, each) or "" for each in tree.args[0].elts]  # type: ignore[attr-defined]
+    parts = tree.args[0].elts if isinstance(tree.args[0], ast.List) else ()
+    texts = [ast.get_source_segment(ref.expression, each) or "" for each in parts]
     return tuple(PassRef(text.partition("(")[0].rpartition(".")[2], text) for text in texts)
 
 

@@ -38,7 +38,7 @@ def verdict(oracle: OracleName, kind: str, details: Details | None = None) -> Ve
         (OracleName.LOCALITY, "not-local", (OURS, S5)),
         (OracleName.POSTCONDITION, "not-done", (DOCUMENTED, S3)),
         (OracleName.ROUNDTRIP, "not-parsed", (HARD, S5)),
-        (OracleName.ROUNDTRIP, "unlisted-device", (HARD, S3)),
+        (OracleName.ROUNDTRIP, "unlisted-device", (HARD, S5)),
         (OracleName.ENVIRONMENT, "InternalError", (HARD, S5)),
     ],
 )

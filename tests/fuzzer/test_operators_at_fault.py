@@ -342,6 +342,18 @@ class Decomposed:
         return R.nn.layer_norm(x1, x, x, axes=[-5, -4, -2])
 
 
+@I.ir_module
+class Unsigned:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "uint32")) -> R.Tensor((), "uint32"):
+        return R.variance(x)
+
+    @R.function
+    def main(x: R.Tensor((1,), "uint32")) -> R.Tensor((), "uint32"):
+        cls = Unsigned
+        return cls.f1(x)
+
+
 MATCHED = (
     'relax.transform.FuseOpsByPattern([("of.both", is_op("relax.permute_dims")(is_op("relax.reshape")'
     "(wildcard(), wildcard())))])"
@@ -361,6 +373,7 @@ MATCHED = (
         (Bound, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC, "DataflowUseInplaceCalls"),
         (Decomposed, "relax.transform.DecomposeOpsForTraining()", OracleName.NUMERIC, "DecomposeOpsForTraining"),
         (Attended, "relax.transform.AttachAttrLayoutFreeBuffers()", OracleName.ROUNDTRIP, "s_tir.renew_defs"),
+        (Unsigned, "relax.transform.LegalizeOps()", OracleName.WELL_FORMED, "lowering of relax.variance"),
         (Closing, "relax.transform.FuseTIR()", OracleName.IDEMPOTENCE, "RemoveUnusedParameters"),
     ],
 )

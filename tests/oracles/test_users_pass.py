@@ -163,7 +163,7 @@ class Unclean:
 
     @R.function
     def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        dead = R.exp(x)  # noqa: F841
+        dead = R.exp(x)  # noqa: F841 -- it is dead
         a = R.nn.relu(x)
         return R.nn.relu(a)
 
