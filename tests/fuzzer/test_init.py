@@ -446,6 +446,7 @@ def test_a_module_of_the_project_is_found_from_below_also_if_the_file_names_no_c
     (tmp_path / "src").mkdir()
     monkeypatch.chdir(tmp_path / "src")
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # that of another test
     run = ("run", "--pass", "mine:make", "--oracles", "crash", "--regress", "off", "--max-examples", "2")
     assert main([*run, "--out", "c"]) == 0
 
