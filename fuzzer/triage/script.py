@@ -104,7 +104,7 @@ def _shortened(
         result = check_pristine(form.text, form.ending, place)
         if result.confirmed:
             return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change))
-        said = said or f"it exited with {result.exit_code} and printed: {result.said}"
+        said = said or f"the one that was tried exited with {result.exit_code}, and did not show the failure"
     return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")
 
 

@@ -155,6 +155,19 @@ def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "it.py").read_text() == script().text
 
 
+def test_an_unfinished_finding_has_the_title_that_lists_give_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = signature(VERDICT)
+    with Store.create(tmp_path / "campaign", {**META, "seed": "1"}) as store:
+        hit = SignatureHits.of(name, VERDICT, case(), 0, 3)
+        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: hit}), 1.0)
+    told = {name.id: KnownAs("some-case", "It fails.", title="LegalizeOps lacks a function")}
+    monkeypatch.setattr("fuzzer.store.known.recognize", lambda *_: told)
+    assert cli.main(["repro", str(tmp_path / "campaign"), name.id, "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("# [Bug][Relax] LegalizeOps lacks a function\n")
+
+
 def test_a_short_script_stands_in_it_with_what_changes() -> None:
     parts = replace(
         script().parts, ending=Ending("AttributeError"), change="-lv = R.nn.pixel_shuffle(x)", numbers="a, b"
