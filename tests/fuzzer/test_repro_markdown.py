@@ -162,10 +162,10 @@ def test_an_unfinished_finding_has_the_title_that_lists_give_it(
     with Store.create(tmp_path / "campaign", {**META, "seed": "1"}) as store:
         hit = SignatureHits.of(name, VERDICT, case(), 0, 3)
         store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: hit}), 1.0)
-    told = {name.id: KnownAs("some-case", "It fails.", title="LegalizeOps lacks a function")}
+    told = {name.id: KnownAs("some-case", "It fails.", title="LegalizeOps lacks R.other(x)")}
     monkeypatch.setattr("fuzzer.store.known.recognize", lambda *_: told)
     assert cli.main(["repro", str(tmp_path / "campaign"), name.id, "--markdown"]) == 0
-    assert capsys.readouterr().out.startswith("# [Bug][Relax] LegalizeOps lacks a function\n")
+    assert capsys.readouterr().out.startswith("# [Bug][Relax] LegalizeOps lacks R.other(x)\n")
 
 
 def test_a_short_script_stands_in_it_with_what_changes() -> None:
