@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
 from fuzzer.store.known import named, recognize
-from fuzzer.store.records import FindingRecord
+from fuzzer.store.records import FindingRecord, FindingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,8 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
     assessment = record.assessment
     subject = f"{before}{record.id} {assessment.grade} {record.oracle} {record.culprit}"
     blame = "" if assessment.blame == record.culprit else f"; at fault: {printable(assessment.blame)}"
+    if record.state is FindingState.NEW:
+        after += f"; untriaged: `{shlex.join(['relaxfuzz', 'minimize', str(directory), record.id])}` tells more"
     detail = f"{message}{record.times}{blame}{where}{after}"
     return Ruling(status, Requirement.FINDING, subject, detail, {"count": record.count}, finding=record.id)
 

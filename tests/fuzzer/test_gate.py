@@ -144,7 +144,9 @@ def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state
     assert line.endswith(": came back in 2 of 3 runs")
     assert render(result)[-1].endswith("100 checks, 0 new findings, 0 known, 1 suspect")
     assert [row["id"] for row in as_json(result)["suspects"]] == [found.id]
-    assert judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)]).exit is GateExit.FAILED
+    result = judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)])
+    assert result.exit is GateExit.FAILED
+    assert f"untriaged: `relaxfuzz minimize . {found.id}` tells more" in render(result)[0]
 
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))
