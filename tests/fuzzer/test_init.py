@@ -440,14 +440,13 @@ def test_a_module_of_the_project_is_found_from_below_also_if_the_file_names_no_c
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.relaxfuzz]\nseed = 1\nworkers = 1\n")
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "found_from_below.py").write_text(
         "from tvm import relax\n\n\ndef make():\n    return relax.transform.Normalize()\n"
     )
     (tmp_path / "src").mkdir()
     monkeypatch.chdir(tmp_path / "src")
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
-    monkeypatch.delitem(sys.modules, "mine", raising=False)  # that of another test
-    run = ("run", "--pass", "mine:make", "--oracles", "crash", "--regress", "off", "--max-examples", "2")
+    run = ("run", "--pass", "found_from_below:make", "--oracles", "crash", "--regress", "off", "--max-examples", "2")
     assert main([*run, "--out", "c"]) == 0
 
 
