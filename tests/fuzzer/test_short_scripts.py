@@ -307,7 +307,9 @@ def test_a_result_that_depends_on_memory_is_shown_by_a_second_call(tmp_path: Pat
     case, verdict = failing_numerically(VARIANCE, "LegalizeOps", "relax.transform.LegalizeOps()", -1)
     texts = [each.text for each in short_forms(case, verdict).scripts]
     assert not any("the next call may read" in each for each in texts[:2]), "only where one call does not show it"
-    assert "the next call may read" in shown(case, verdict, tmp_path).text
+    second = next(each for each in short_forms(case, verdict).scripts if "the next call may read" in each.text)
+    # What an earlier call has left in memory is a matter of chance: of a few runs, one shows it.
+    assert any(run(second.text, second.ending, tmp_path).confirmed for _ in range(8))
 
 
 LOWERED = """
