@@ -108,7 +108,7 @@ def _bound(tree: ast.expr) -> dict[str, Any] | None:
 def _by_variable(binding: ast.expr) -> dict[str, Any]:
     """Return the ``{p: v for p in ... for n, v in ITEMS if p.name == n}`` as a dictionary by name."""
     try:
-        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]  # a call of it has a list  # what has no generators is caught
+        return dict(_evaluated(binding.generators[1].iter))  # type: ignore[attr-defined]  # what has no generators is caught
     except (AttributeError, ValueError, TypeError, IndexError) as error:
         raise NotLiteral("a binding by variables of another form") from error
 

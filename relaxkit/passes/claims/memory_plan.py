@@ -51,7 +51,7 @@ class Trace:
     used: list[list[int]] = field(default_factory=list)
 
 
-def trace(steps: list[PathStep], kernels: frozenset[str]) -> Trace:
+def follow(steps: list[PathStep], kernels: frozenset[str]) -> Trace:
     """Follow the tensors of a way.
 
     Args:
@@ -142,7 +142,7 @@ def shared_while_in_use(ran: Any) -> str:
         if name in before and any(operator_of(place.value) in LENDING for place in places(before[name])):
             continue
         for steps in ways(function):
-            traced = trace(steps, kernels)
+            traced = follow(steps, kernels)
             for (one, ones), (other, others) in itertools.combinations(
                 [(lent, used) for lent, used in zip(traced.lent, traced.used, strict=True) if used], 2
             ):
