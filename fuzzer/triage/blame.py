@@ -131,7 +131,8 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         given = subject.chain[index].module if again else subject.input_of(index)
         found = found or _in_hook(subject, index, given, evidence) or _inference(subject, index, evidence)
         placed = crash and symptom_of_verdict(verdict).place != ""
-        if found is None and (placed or evidence.kind in _DECLARED):
+        lowers = Trait.LOWERS_OPERATORS in subject.plan.steps[index].contract.traits
+        if found is None and (placed or (lowers and evidence.kind in _DECLARED)):
             found = of_operators(subject.input_of(index), evidence)
         if found is None and crash:
             found = _hook(subject, index)

@@ -360,6 +360,34 @@ MATCHED = (
 )
 
 
+_RETYPES = """
+import tvm
+from tvm import relax
+
+
+def retypes():
+    def transform(module, _):
+        var, function = next(each for each in module.functions_items() if each[0].name_hint == "f1")
+        builder = relax.BlockBuilder()
+        params = [relax.Var(each.name, each.ty) for each in function.params]
+        with builder.function("f1", params, private=True):
+            builder.emit_func_output(builder.emit(relax.op.astype(relax.op.variance(*params), "float32")))
+        functions = dict(module.functions_items())
+        functions[var] = builder.get()["f1"]
+        return tvm.IRModule(functions)
+
+    return tvm.transform.module_pass(transform, opt_level=0, name="retypes")
+"""
+
+
+def test_no_lowering_is_blamed_for_what_a_pass_that_lowers_nothing_makes_of_types(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    (tmp_path / "retypes.py").write_text(_RETYPES)
+    case = Case(str(tvm.ir.save_json(Unsigned)), (PassRef("retypes", f"user:{tmp_path / 'retypes.py'}:retypes"),), 0)
+    assert weighed(worker, case, OracleName.WELL_FORMED).blame == "retypes"
+
+
 @pytest.mark.parametrize(
     ("module", "judged", "oracle", "blame"),
     [
