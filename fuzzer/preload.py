@@ -15,7 +15,7 @@ import fuzzer.repro.render
 import fuzzer.repro.short.render
 import fuzzer.shard.shard
 import fuzzer.shard.shares
-import fuzzer.triage.blame
+import fuzzer.triage.blame.rules
 import fuzzer.triage.questions
 import oracles
 import oracles.judge

@@ -23,8 +23,8 @@ _asked = functools.partial(Elsewhere, "fuzzer.triage.questions")
 
 def accused(judge: Judge, case: Case, verdict: Verdict, traits: Traits) -> Blame:
     """Return what is at fault for a failure; never raises for TVM."""
-    found = judge.ask(Elsewhere("fuzzer.triage.blame", "blame_request"), case, verdict, traits.culprit)
-    called = judge.ask(Elsewhere("fuzzer.triage.blame", "call_hooks"), case) if verdict.shown.is_death else None
+    found = judge.ask(Elsewhere("fuzzer.triage.blame.rules", "blame_request"), case, verdict, traits.culprit)
+    called = judge.ask(Elsewhere("fuzzer.triage.blame.hooks", "call_hooks"), case) if verdict.shown.is_death else None
     if isinstance(called, Died) and called.stage and called.death.value == verdict.shown.details.death:
         return Blame(called.stage, f"{verdict.culprit} calls it, and the process dies in the same way of it alone")
     return found if isinstance(found, Blame) else Blame(verdict.culprit)

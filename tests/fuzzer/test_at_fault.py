@@ -19,8 +19,8 @@ from fuzzer.findings.assessment import Blame, Severity
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
-from fuzzer.triage import blame
-from fuzzer.triage.blame import first_at_fault, of_kernels
+from fuzzer.triage.blame.behind import behind, first_at_fault, of_kernels
+from fuzzer.triage.blame.inside import sharing_alone
 from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.evidence import evidence_of, unbuildable
@@ -194,10 +194,10 @@ def test_the_elimination_of_what_a_pass_computes_twice_is_blamed_where_it_fails_
     assert f"{judged} runs it" in found.reason
     case = case_of(module, judged)
     verdict = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
-    shown = blame.sharing(case, verdict, found.blame)
+    shown = sharing_alone(case, verdict, found.blame)
     assert shown is not None, "the script is of that pass alone"
     assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([found.blame], found.blame)
-    assert blame.sharing(case, verdict, judged) is None
+    assert sharing_alone(case, verdict, judged) is None
 
 
 @pytest.mark.parametrize(
@@ -312,19 +312,19 @@ def test_what_the_pass_inside_does_not_need_by_itself_makes_the_finding_no_rarer
 
 
 @pytest.mark.parametrize(
-    ("module", "judged", "behind"),
+    ("module", "judged", "name"),
     [(OnDevice, "FuseOps", "LowerAllocTensor"), (Capturing, "LegalizeOps", "LambdaLift")],
 )
 def test_a_pass_of_the_lowering_is_blamed_for_what_does_not_build(
-    worker: IsolatedWorker, module: Any, judged: str, behind: str
+    worker: IsolatedWorker, module: Any, judged: str, name: str
 ) -> None:
     case = case_of(module, judged)
     found = weighed(worker, case, OracleName.NUMERIC)
-    assert found.blame == behind
+    assert found.blame == name
     verdict = Judge(worker, (OracleName.NUMERIC,)).verdicts(case)[0]
-    shown = blame.behind(case, verdict, behind)
+    shown = behind(case, verdict, name)
     assert shown is not None, "the script is of that pass alone"
-    assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([behind], behind)
+    assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([name], name)
     assert shown[1].oracle in (OracleName.CRASH, OracleName.WELL_FORMED)
 
 

@@ -20,7 +20,8 @@ from fuzzer.findings.assessment import Severity
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
-from fuzzer.triage.blame import begins_in_a_loop, rebuilt
+from fuzzer.triage.blame.inference import rebuilt
+from fuzzer.triage.blame.operators import begins_in_a_loop
 from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName

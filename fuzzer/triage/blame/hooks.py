@@ -1,0 +1,94 @@
+"""Blame a function of an operator that passes only call: its gradient, its inferred layout and the like."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tvm import relax
+
+from fuzzer.core.case import Case, load_module
+from fuzzer.findings.assessment import Blame
+from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.likeness import same
+from fuzzer.worker.child import breadcrumb
+from oracles.core.evidence import evidence_of, is_out_of_memory
+from oracles.core.subject import Subject
+from oracles.structural.postcondition import arguments
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.operator_facts import GRADIENTS, LAYOUTS
+from relaxkit.ir.walk import expressions_in, operator_has, operator_of, places
+from relaxkit.passes.arguments import NotLiteral
+from relaxkit.passes.contract import Hook, OracleName
+
+
+def gradient(failed: FailedCase) -> Blame:
+    """Blame the gradient of an operator, which is wrong of a call alone."""
+    reason = "the gradient of a call of it by itself is wrong"
+    return Blame(f"{failed.evidence.details.operator} (its {GRADIENTS})", reason)
+
+
+def hook_wrong(failed: FailedCase) -> Blame | None:
+    """Blame the function of an operator that the pass only calls, where that gives something else than is asked."""
+    step = failed.step
+    what = "drops an operand, an attribute or the operator, or its result has another form than the call"
+    for call, hook in _hooked(step.contract.hook, expressions_in(failed.given)):
+        with contextlib.suppress(Exception):  # what it raises was asked for before
+            if hook.is_wrong(call):
+                return _of_hook(hook, call, f"{step.ref.name} calls it, and it {what}", silent=True)
+    return None
+
+
+def _hooked(hook: Hook | None, values: Iterable[Any]) -> Iterator[tuple[Any, Hook]]:
+    """Yield the calls of operators that have a function which a pass calls."""
+    for value in values if hook is not None else ():
+        if hook is not None and (name := operator_of(value)) and operator_has(name, hook.attribute):
+            yield value, hook
+
+
+def _of_hook(hook: Hook, call: Any, reason: str, silent: bool = False) -> Blame:
+    return Blame(f"{operator_of(call)} (its {hook.attribute})", reason, silent)
+
+
+def call_hooks(case: Case) -> None:
+    """Call, in a worker, the functions of operators that passes call, after a breadcrumb of the name of each."""
+    module = load_module(case)
+    for step in Subject(module, case.passes).plan.steps:
+        for call, hook in _hooked(step.contract.hook, expressions_in(module)):
+            breadcrumb(_of_hook(hook, call, "").name)
+            try:
+                hook.is_wrong(call)
+            except Exception as error:
+                if is_out_of_memory(evidence_of(error)):
+                    raise MemoryError from error  # of which the process is to die
+
+
+def hook_raising(failed: FailedCase) -> Blame | None:
+    """Blame the function of an operator that the pass only calls, where that raises by itself.
+
+    Layouts are inferred from those of the operands, so that each call takes what the calls before it gave.
+    """
+    step, layouts = failed.step, dict[Any, Any]()
+    given = failed.made if failed.verdict.oracle is OracleName.IDEMPOTENCE else failed.given
+    desired = argument(step.ref, lambda value: isinstance(value, dict)) or {}
+    bound = {place.value: place.var for _, function in relax_functions(given) for place in places(function)}
+    for call, hook in _hooked(step.contract.hook, bound):
+        try:
+            if hook.attribute == LAYOUTS:
+                made = call.op.get_attr(LAYOUTS)(call, desired, layouts)
+                if isinstance(bound[call], relax.DataflowVar):
+                    layouts[bound[call]] = made.output_layouts[0]
+            else:
+                hook.is_wrong(call)
+        except Exception as error:
+            if same(evidence_of(error), failed.evidence):
+                return _of_hook(hook, call, f"{step.ref.name} calls it, and it raises the same error by itself")
+    return None
+
+
+def argument(ref: Any, wanted: Callable[[Any], bool]) -> Any:
+    """Return the first argument of a kind that a pass was built with; ``None`` where nobody can tell."""
+    with contextlib.suppress(NotLiteral, TypeError):
+        return next((value for value in arguments(ref).values() if wanted(value)), None)
+    return None

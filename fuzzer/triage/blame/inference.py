@@ -1,0 +1,103 @@
+"""Blame type inference, or the block builder, for what rebuilding a module takes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from fuzzer.findings.assessment import Blame, Culprit
+from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.hooks import argument
+from fuzzer.triage.blame.likeness import CONTRADICTION, SIGNATURE, calls_in, same
+from fuzzer.triage.blame.operators import on_values
+from oracles.core.evidence import evidence_of
+from oracles.core.verdict import Evidence
+from relaxkit.ir.functions import relax_items
+from relaxkit.ir.types import static_dims
+from relaxkit.ir.walk import expressions, operator_of
+from relaxkit.passes.contract import Trait
+
+_OF_TYPES = frozenset({"ill-formed", "contradicted-type", SIGNATURE})
+
+
+def inference(failed: FailedCase) -> Blame | None:
+    """Blame type inference, or the block builder, where rebuilding the module raises in the same place."""
+    step = failed.step
+    asked = argument(step.ref, callable) if Trait.RETYPES_THE_GIVEN in step.contract.traits else None
+    for error, operator in rebuilt(failed.given, asked):
+        if same(error, failed.evidence):
+            inferred = operator and not error.frames[0].startswith("src/relax/ir/")
+            part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
+            return Blame(part, "rebuilding the module with the block builder alone raises the same error")
+    return None
+
+
+def inference_of_others(failed: FailedCase) -> Blame | None:
+    """Blame type inference for what it makes of a call of others than the variables that the call has."""
+    stood_in = ((call, each) for call in calls_in(failed.given) for each in _stand_ins(call))
+    for made, (values, what) in stood_in:
+        try:
+            known, other = (relax.BlockBuilder().normalize(on_values(each, made)).ty for each in ({}, values))
+            found = failed.evidence.kind in _OF_TYPES and relax.analysis.type_base_check(other, known) == CONTRADICTION
+        except Exception as error:
+            found = same(evidence_of(error), failed.evidence)
+        if found:
+            part = f"{Culprit.TYPE_INFERENCE} of {operator_of(made).removeprefix('relax.')}"
+            return Blame(part, f"it fails in the same way, or gives a type of other values, for {what}")
+    return None
+
+
+def _stand_ins(call: Any) -> Iterator[tuple[dict[Any, Any], str]]:
+    """Yield what inference must take as well in the place of a call's variables, and what it is."""
+    variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
+    tensors = [each for each in variables if isinstance(each.ty, relax.TensorType)]
+    sized = [(var, dims) for var in tensors if (dims := static_dims(var.ty)) is not None]
+    with contextlib.suppress(TypeError):  # numpy does not know the dtype
+        constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized}
+        yield constants, "constants of the same types"
+    types = [(var, relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim, vdevice=var.ty.vdevice)) for var in tensors]
+    if not call.ty_args:  # it does not say what its operands are
+        yield {var: relax.Var("x", ty) for var, ty in types}, "operands of unknown shape"
+
+
+def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[tuple[Evidence, str]]:
+    """Rebuild each function by the block builder alone; yield what that raises, with the operator that it came to.
+
+    Args:
+        module: The module.
+        asked: Gives a parameter another type.
+    """
+    builder = _Rebuilder(module)
+    works = [functools.partial(builder.rebuild, function, asked) for _, function in relax_items(module)]
+    for work in (*works, builder.builder_.finalize):
+        try:
+            work()
+        except Exception as error:
+            yield evidence_of(error), builder.operator
+
+
+@relax.expr_functor.mutator
+class _Rebuilder(relax.PyExprMutator):
+    """Rebuilds a function, with the types of parameters that were asked for."""
+
+    operator = ""
+
+    def rebuild(self, function: Any, asked: Callable[[Any], Any] | None) -> Any:
+        if asked is None:
+            return self.visit_expr(function)
+        params = [relax.Var(param.name, asked(param) or param.ty) for param in function.params]
+        for old, new in zip(function.params, params, strict=True):
+            self.set_var_remap(old, new)
+        self.builder_.begin_scope(params)
+        body = self.visit_expr(function.body)
+        self.builder_.end_scope()
+        return body
+
+    def visit_call_(self, call: Any) -> Any:
+        self.operator = (operator_of(call) or "a call").removeprefix("relax.")
+        return super().visit_call_(call)

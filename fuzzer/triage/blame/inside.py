@@ -1,0 +1,147 @@
+"""Blame a pass, or a function, that runs inside of the judged pass, where it does the same by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.relax.dpl import is_op, rewrite_call, wildcard
+
+from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Blame
+from fuzzer.minimizer.judge.judge import judge_request
+from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.likeness import calls_in, made_by, shows, unsound
+from fuzzer.triage.traits import ELEMENTARY
+from oracles.core.blame import first_writer, first_wrong, names_inside
+from oracles.core.module_facts import apply, complaint
+from oracles.core.verdict import Verdict
+from relaxkit.ir.functions import relax_functions, relax_items
+from relaxkit.ir.walk import operator_of, places
+from relaxkit.passes.contract import OracleName, Trait
+from relaxkit.passes.contracts import CONTRACTS, the_pass
+from relaxkit.passes.plan import preparing
+
+
+def _rewriters(module: Any) -> Iterator[Any]:
+    """Yield passes that rewrite all expressions, or all calls of an operator, as themselves by their pattern."""
+
+    def rewriter(pattern: Any, same: Callable[[Any, Any], Any]) -> Any:
+        return relax.transform.function_pass(lambda function, *_: rewrite_call(pattern, same, function), opt_level=0)
+
+    yield rewriter(wildcard(), lambda call, _: call)
+    for operator, count in dict.fromkeys((operator_of(each), len(each.args)) for each in calls_in(module)):
+        parts = [wildcard() for _ in range(count)]
+        yield rewriter(is_op(operator)(*parts), functools.partial(_made_of, parts))
+
+
+def _made_of(parts: list[Any], call: Any, found: Any) -> Any:
+    """Make a call once more, of what the parts of its pattern have matched."""
+    return relax.Call(call.op, [found[part] for part in parts], call.attrs, call.ty_args)
+
+
+_PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "relax.dpl.rewrite_call": _rewriters,
+    "s_tir.renew_defs": lambda _: iter(
+        [tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0)]
+    ),
+}
+"""Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
+
+
+def pass_inside(failed: FailedCase) -> Blame | None:
+    """Find the pass, or the function, inside of the judged one that does the same by itself."""
+    step, given, elementary = failed.step, failed.given, failed.elementary
+    # Its own is asked first: to see what runs inside is to run the pass once more.
+    if not failed.is_own and elementary not in (*step.contract.inside, *names_inside(failed.built, given)):
+        return None
+    named = [(name, each) for name in _PARTS.keys() & step.contract.inside for each in _PARTS[name](given)]
+    made = ((name, apply(each, given).module) for name, each in named)
+    shown = (name for name, module in made if module is not None and shows(module, failed.evidence))
+    name = next(shown, "") if failed.is_own else elementary
+    if name:
+        return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it")
+    return None
+
+
+def sharing(failed: FailedCase) -> Blame | None:
+    """Blame the elimination of common subexpressions, where the pass runs it on a module that it has given some."""
+    if not failed.is_own or _repeating(failed) is None:
+        return None
+    reason = "it fails in the same way by itself where each use of a value has a computation of its own"
+    return Blame(the_pass(Trait.SHARES), f"{reason}, and {failed.step.ref.name} runs it")
+
+
+def _repeating(failed: FailedCase) -> Any:
+    """Return a module that the elimination fails on in the same way by itself; ``None`` without one.
+
+    Nobody sees what it is given inside of a pass.  But passes read a value anew at each use, and leave it to the
+    elimination to find out that it is the same: the values are parameters of their input, or calls, as in their output.
+    """
+    given, output = failed.given, failed.made
+    if the_pass(Trait.SHARES) not in failed.step.contract.inside or output is None:
+        return None
+    params = [param for _, function in relax_functions(given) for param in function.params]
+    bound = {place.var: place.value for _, function in relax_functions(output) for place in places(function)}
+    reads = {each: relax.op.call_pure_packed("value", each, ty_args=each.ty) for each in params}
+    calls = {var: value for var, value in bound.items() if isinstance(value, relax.Call)}
+    for module, repeated in ((given, reads), (output, calls)):
+        with contextlib.suppress(Exception):  # a module that cannot be rebuilt
+            copied = _Repeater(module, repeated).repeat()
+            shared = made_by(Trait.SHARES, copied)
+            if complaint(copied) is None and shared is not None and shows(shared, failed.evidence):
+                return copied
+    return None
+
+
+def sharing_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case of the elimination alone, and how it fails there; if it is to blame and does so."""
+    failed = FailedCase.of(case, verdict)
+    asked = blame == the_pass(Trait.SHARES) and failed.index is not None
+    if not asked or (module := _repeating(failed)) is None:
+        return None
+    alone = Case(str(tvm.ir.save_json(module)), (preparing(blame),), case.input_seed)
+    return next(((alone, each) for each in judge_request(alone, (OracleName.WELL_FORMED,)) if each.evidence), None)
+
+
+@relax.expr_functor.mutator
+class _Repeater(relax.PyExprMutator):
+    """Rebuilds the functions of a module, with an expression of its own for each use of some variables."""
+
+    def __init__(self, module: Any, repeated: dict[Any, Any]) -> None:
+        super().__init__(module)
+        self._module, self._repeated = module, repeated
+
+    def repeat(self) -> Any:
+        """Return the rebuilt module."""
+        for var, function in relax_items(self._module):
+            self.builder_.update_func(var, self.visit_expr(function))
+        return self.builder_.get()
+
+    def visit_var_(self, var: Any) -> Any:
+        """Emit the expression once more."""
+        return self.builder_.emit(self._repeated[var]) if var in self._repeated else super().visit_var_(var)
+
+
+def spoiler(failed: FailedCase) -> Blame | None:
+    """Blame the innermost pass that makes an ill-formed module of a well-formed one, before another pass raises."""
+    if unsound(failed.given) or not (running := first_wrong(failed.built, failed.given, unsound)):
+        return None
+    (maker, entered), reason = running[-1], "it makes an ill-formed module, on which a later pass raises an error"
+    parts = CONTRACTS[maker].inside if maker in CONTRACTS else ()
+    for name in (each for each in ELEMENTARY if each in parts):  # functions, which no instrument sees
+        made = apply(getattr(relax.transform, name)(), entered).module
+        if made is not None and unsound(made):
+            return Blame(name, f"{maker} calls its function, and {reason}")
+    return Blame(maker, reason)
+
+
+def writer(failed: FailedCase) -> Blame | None:
+    """Find the innermost pass, of Relax or TIR, that modifies its input module."""
+    judged = failed.step.ref
+    name = "" if failed.subject.facts is None else first_writer(judged.build(), failed.given)
+    return None if name in ("", judged.name) else Blame(name, f"it modifies its input, inside {judged.name}")

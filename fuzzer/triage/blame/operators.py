@@ -1,0 +1,121 @@
+"""Blame the lowering of an operator, and what generates or runs its kernels."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from fuzzer.findings.assessment import Blame, Culprit
+from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.likeness import calls_in, made_by, shows
+from oracles.core.verdict import Evidence
+from oracles.numeric.oracle import undocumented
+from oracles.semantics.single import NAME
+from relaxkit.ir.types import dims_of, flat
+from relaxkit.ir.walk import expressions, nodes, operator_of
+from relaxkit.passes.contract import Trait
+from relaxkit.passes.contracts import the_pass
+from relaxkit.runtime.values import from_tvm, to_tvm
+
+_NO_DTYPE = ("None", "", "void")
+
+
+def lowering_behind(failed: FailedCase) -> Blame | None:
+    """Blame the lowering of a call in what the judged pass makes."""
+    return None if failed.made is None else of_operators(failed.made, failed.evidence)
+
+
+def lowering_inside(failed: FailedCase) -> Blame | None:
+    """Blame the lowering of a call in what the judged pass is given."""
+    return of_operators(failed.given, failed.evidence)
+
+
+def documented(failed: FailedCase) -> Blame:
+    """Blame the lowering of an operator of which a result is not as documented."""
+    operator = failed.evidence.details.operator
+    return Blame(f"{Culprit.LOWERING} of {operator}", "a call of it by itself gives another result")
+
+
+def of_operators(module: Any, evidence: Evidence) -> Blame | None:
+    """Blame the lowering of an operator: a call of it alone, of operands whose types say all, fails in the same way."""
+    for call in calls_in(module):
+        with contextlib.suppress(Exception):  # no call of it can be made alone
+            if (alone := _alone(call)) is None:
+                continue
+            for key, infos in (module.global_infos or {}).items():
+                alone.update_global_info(key, infos)
+            if shows(alone, evidence):
+                reason = "a single call of it, with operands of known types, fails in the same way without the pass"
+                return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
+    return None
+
+
+def _alone(call: relax.Call) -> Any:
+    """Return a module of one call, of parameters of the same types; ``None`` where these leave something open."""
+    variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
+    params = {each: relax.Var(f"x{at}", each.ty) for at, each in enumerate(dict.fromkeys(variables))}
+    new = on_values(params, call)
+    given = [leaf for each in call.args for leaf in flat(each.ty)]
+    tensors = [leaf for leaf in (*given, *flat(call.ty)) if isinstance(leaf, relax.TensorType)]
+    vague = any(leaf.shape is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
+    if vague or not all(isinstance(leaf, tvm.ir.PrimType) or dims_of(leaf) is not None for leaf in given):
+        return None
+    symbols = relax.analysis.free_symbolic_vars(relax.Function([*params.values()], relax.SeqExpr([], new), call.ty))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [*params.values(), *([relax.Var("dims", relax.ShapeType(symbols))] * bool(symbols))]):
+        builder.emit_func_output(builder.emit(new))
+    return builder.get()
+
+
+def on_values(values: dict[Any, Any], call: Any) -> Any:
+    """Make a call once more, of other values for variables."""
+    return relax.Call(call.op, [_with(values, each) for each in call.args], call.attrs, call.ty_args)
+
+
+def _with(params: dict[Any, Any], expr: Any) -> Any:
+    if isinstance(expr, relax.Tuple):
+        return relax.Tuple([_with(params, each) for each in expr.fields])
+    return params.get(expr, expr) if isinstance(expr, relax.Var) else expr
+
+
+def unlowered(failed: FailedCase) -> Blame | None:
+    """Blame the pass of a pipeline that is to lower calls for one that it leaves as it was."""
+    name, operator = the_pass(Trait.LEGALIZES), f"relax.{failed.evidence.details.operator}"
+    legal = made_by(Trait.LEGALIZES, failed.given) if failed.step.contract.composed else None
+    if legal is None or operator not in map(operator_of, calls_in(legal)):
+        return None
+    return Blame(name, f"it leaves the call of {operator} by itself, too, and nothing behind it lowers operators")
+
+
+def generator(failed: FailedCase) -> Blame | None:
+    """Blame LLVM's code generator where the same kernels, generated as C, give a call's documented result."""
+    wrong = undocumented(failed.subject)
+    with tempfile.TemporaryDirectory(prefix="relaxfuzz-") as place, contextlib.suppress(Exception):  # no C compiler
+        if wrong is not None:
+            library = str(Path(place) / "generated.so")
+            relax.build(wrong.call.module, "c").export_library(library)
+            values = [to_tvm(each) for each in wrong.call.arguments]
+            observed = from_tvm(relax.VirtualMachine(tvm.runtime.load_module(library), tvm.cpu())[NAME](*values))
+            if wrong.expectation.mismatch(observed) is None:
+                return Blame(str(Culprit.LLVM), "the same kernels, generated as C, give what is documented")
+    return None
+
+
+def reductions(failed: FailedCase) -> Blame | None:
+    """Blame what makes loops of reductions, where one begins in the first iteration of a loop."""
+    what = "it has a reduction initialized in the first iteration of its loop, of which there is none over a dim of 0"
+    return Blame(str(Culprit.REDUCTIONS), what) if begins_in_a_loop(failed.subject.output.module) else None
+
+
+def begins_in_a_loop(module: Any) -> bool:
+    """Say whether a kernel has a value to begin with for what it reduces along a symbolic dim."""
+    functions = [] if module is None else [*module.functions.values()]
+    bodies = [each.body for each in functions if isinstance(each, tvm.tirx.PrimFunc)]
+    begun = [block for body in bodies for block in nodes(body, tvm.s_tir.SBlock)[0] if block.init is not None]
+    reduced = [var for block in begun for var in block.iter_vars if var.iter_type == tvm.tirx.IterVar.CommReduce]
+    return any(not isinstance(var.dom.extent, tvm.tirx.IntImm) for var in reduced)
