@@ -14,15 +14,18 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
+from fuzzer.repro.telling import TYPE, lost
 from oracles.semantics.single import given_to
 from relaxkit.ir.edits import is_impure
 from relaxkit.ir.first_difference import value_text
 from relaxkit.ir.functions import functions_by_name, relax_functions
+from relaxkit.ir.lowered import buffers_of
 from relaxkit.ir.operator_facts import device_index
 from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import Place, expressions, name_of, operator_of, places
+from relaxkit.ir.undefined import bound
+from relaxkit.ir.walk import Place, callee_name, expressions, name_of, operator_calls, operator_of, places
 
-_IN_PLACE = "relax.call_tir_inplace"
+_KERNEL, _IN_PLACE = "relax.call_tir", "relax.call_tir_inplace"
 _CAST = "relax.astype"
 _ALLOCATED = "relax.memory.alloc_tensor"
 _FORCED = "relax.force_pure"
@@ -38,10 +41,12 @@ def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         if isinstance(given, relax.Function):
             yield from _attributes(given, function)
             yield from _casts(given, function)
+            yield from _replaced(given, function)
         yield from _impure(name, function, before)
         yield from _stored(function)
         yield from _types(function)
         yield from _void(function)
+    yield from _shared(before, after)
 
 
 def overwritten(after: tvm.IRModule) -> Iterator[str]:
@@ -57,18 +62,18 @@ def overwritten(after: tvm.IRModule) -> Iterator[str]:
 
 
 def vaguer(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
-    """Yield the variables whose types a pass has made less specific."""
+    """Yield what a pass has lost of the types of variables: ``loses the shape of lv``."""
     for (_, old), (_, new) in zip(relax_functions(before), relax_functions(after), strict=False):
         known = {name_of(place.var): place.var.ty for place in places(old)}
         for place in places(new):
             ty = known.get(name_of(place.var))
             if ty is not None and not _equal(ty, place.var.ty) and _fits(ty, place.var.ty):
-                yield f"makes the type of {name_of(place.var)} less specific"
+                yield f"loses the {lost(ty, place.var.ty)} of {name_of(place.var)}"
 
 
 def _devices(name: str, function: relax.Function, module: tvm.IRModule) -> Iterator[str]:
     listed = [each for infos in module.global_infos.values() for each in infos]
-    known = {place.var for place in places(function)}
+    known = {*function.params, *(place.var for place in places(function))}
     for place in places(function):
         device, other = (getattr(each, "vdevice", None) for each in (place.var.ty, place.value.ty))
         if device is not None and other is not None and not _is(device, other):
@@ -97,11 +102,46 @@ def _casts(old: relax.Function, new: relax.Function) -> Iterator[str]:
         for function in (old, new)
     ]
     for cast in (place for place in places(old) if isinstance(place.binding, relax.MatchCast)):
-        if isinstance(cast.value, relax.Var):
-            for operator in sorted({operator for operator, name in taken[0] if operator and name == name_of(cast.var)}):
-                given = operator, name_of(cast.value)
-                if given in taken[1] - taken[0] and (operator, name_of(cast.var)) not in taken[1]:
+        result, taker = name_of(cast.var), name_of(cast.value) if isinstance(cast.value, relax.Var) else ""
+        if any(name == result for _, name in taken[0]):
+            for operator in sorted(operator for operator, name in taken[1] - taken[0] if operator and name == taker):
+                if (operator, result) not in taken[1]:
                     yield f"gives {operator} the operand of a match_cast, not its result"
+
+
+def _replaced(old: relax.Function, new: relax.Function) -> Iterator[str]:
+    """Yield the values for which other variables stand, of less specific types."""
+    known = {name_of(place.var): place for place in places(old)}
+    for place in (place for place in places(new) if name_of(place.var) in known):
+        was, value = known[name_of(place.var)], place.value
+        same = operator_of(was.value) == operator_of(value)
+        pairs = [*zip(_operands(was), _operands(place), strict=False)] if same else []
+        if isinstance(value, relax.Var) and operator_of(was.value):
+            pairs = [(was.var, value)]
+        if isinstance(value, relax.If) and (parts := lost(was.value.ty, value.ty)) != TYPE:
+            yield f"loses the {parts} in the type of the If that {name_of(place.var)} is bound to"
+        for one, other in pairs:
+            if not isinstance(place.binding, relax.MatchCast) and (parts := lost(one.ty, other.ty)) != TYPE:
+                what = bound(known.get(name_of(one), was))
+                yield f"replaces {what} with {name_of(other)}, declared without its {parts}"
+
+
+def _shared(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
+    """Yield the kernels that calls of different shapes share, and whose symbolic dims a pass has fixed."""
+    old = functions_by_name(before)
+    calls = [each for _, function in relax_functions(after) for each in operator_calls(function.body)]
+    for name, kernel in functions_by_name(after).items():
+        types = [
+            call.args[1].ty for operator, call in calls if operator == _KERNEL and callee_name(call.args[0]) == name
+        ]
+        fixed = _is_symbolic(old.get(name)) and not _is_symbolic(kernel)
+        if fixed and not all(_equal(types[0], each) for each in types):
+            yield f"specializes {name}, which calls of different shapes share"
+
+
+def _is_symbolic(kernel: Any) -> bool:
+    buffers = buffers_of(kernel) if isinstance(kernel, tvm.tirx.PrimFunc) else []
+    return any(not hasattr(dim, "value") for buffer in buffers if buffer is not None for dim in buffer.shape)
 
 
 def _operands(place: Place) -> list[relax.Var]:

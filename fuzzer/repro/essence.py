@@ -25,6 +25,14 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ),
         (r"Operator-specific validation \(FValidate\) for (\S+) identified error:\s*", r"call of \1: "),
         (rf"{_OF_TYPE} a variable of type \1\Z", "a variable is on another device than its value"),
+        (
+            r"\A.*schedule primitive.*Buffer \w+ has elements of type T\.(\w+), but .* which is of type (\w+).*",
+            r"a \1 buffer is padded with \2",
+        ),
+        (
+            r"\A.*Mismatched type on argument #\d+ when calling: `([\w.]+)\(.*Expected `(.*?)` but got `(.*?)`.*",
+            r"\1 is given \3 for \2",
+        ),
         (_OF_TYPE, r"a value of type \1 is bound to"),
         (rf"{_WRONG_TYPE}.* as (R\..*), the expression outputs \2\Z", r"\1 is on another device than its type says"),
         (rf"{_WRONG_TYPE}.*", r"the type of \1 is not the one that is inferred"),

@@ -15,6 +15,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.findings.signature import normalise
+from fuzzer.repro.telling import lost
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import apply
 from oracles.core.verdict import Evidence
@@ -95,4 +96,10 @@ def _retyped(function: relax.Function, call: relax.Call, operands: list[Any]) ->
             vague = relax.analysis.type_base_check(new.ty, old.ty) == relax.analysis.BaseCheckResult.PASS
             same = isinstance(new.ty, relax.TensorType) and tvm_ffi.structural_equal(old.ty.shape, new.ty.shape)
             change = next(of_types(owner, old.ty, new.ty)).change
-            yield f"loses the type of {owner}" if vague else f"makes {owner} {new.ty.dtype}" if same else change
+            yield (
+                f"loses the {lost(old.ty, new.ty)} of {owner}"
+                if vague
+                else f"makes {owner} {new.ty.dtype}"
+                if same
+                else change
+            )

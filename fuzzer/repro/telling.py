@@ -37,6 +37,7 @@ _CALLED = {
 """What features are called that have no plain name."""
 ON_RECURSION = f"on {_CALLED[Feature.RECURSION]}"
 IN_LOCAL = "inside a local function"
+TYPE = "type"
 
 
 def surroundings(module: Any) -> str:
@@ -169,6 +170,16 @@ def _lacking(leaves: list[Any]) -> list[str]:
     tensors = [leaf for leaf in leaves if isinstance(leaf, relax.TensorType)]
     lacking = ["shape"] * any(leaf.shape is None for leaf in tensors)
     return lacking + ["dtype"] * any(leaf.dtype is None or str(leaf.dtype) in _NO_DTYPE for leaf in tensors)
+
+
+def lost(old: Any, new: Any) -> str:
+    """Name the parts that a type has and a less specific one has not: ``shape``, ``vdevice``; else :data:`TYPE`."""
+    gone: list[str] = []
+    for one, other in zip(flat(old), flat(new), strict=False):
+        gone += [each for each in _lacking([other]) if each not in _lacking([one])]
+        placed = [getattr(each, "vdevice", None) is not None for each in (one, other)]
+        gone += ["vdevice"] if placed == [True, False] else []
+    return " and ".join(dict.fromkeys(gone)) or TYPE
 
 
 def _unknown(module: Any) -> str:

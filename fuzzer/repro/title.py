@@ -42,14 +42,16 @@ from oracles.semantics.single import SingleCall, given_to
 from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
 from relaxkit.ir.call_types import stale_call
-from relaxkit.ir.edits import functions_of
+from relaxkit.ir.edits import functions_of, renamed
 from relaxkit.ir.first_difference import Difference, Part, differences
 from relaxkit.ir.functions import name_in, public_functions, relax_functions
-from relaxkit.ir.undefined import undefined
-from relaxkit.ir.walk import expressions, expressions_in, name_of, operator_of, operators_of
+from relaxkit.ir.types import static_dims
+from relaxkit.ir.undefined import bound, undefined
+from relaxkit.ir.walk import expressions, expressions_in, is_constant, name_of, operator_of, operators_of, places
 from relaxkit.passes.arguments import keywords_text
 from relaxkit.passes.contract import OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.runtime.values import arrays_in
 
 MOST = 110
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
@@ -79,6 +81,8 @@ _SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a functio
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
+_PLACED = (", which ", " an If", " local function", " dataflow block")
+"""What says already where something happens."""
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
 
 
@@ -144,8 +148,13 @@ class _Told:
 
     @property
     def asked(self) -> str:
-        """The pass, with the keyword arguments that name something in the module."""
+        """The pass, with the keyword arguments that name something in the module; of a class the methods that edit."""
         name, module = self.verdict.culprit, load_module(self.case)
+        methods = vars(getattr(relax, name, None) or object)
+        text = "".join(ref.expression for ref in self.case.passes if ref.name == name)
+        *edits, _ = [each for each in re.findall(r"\b\w+\.(\w+)\(", text) if each in methods] or [""]
+        if edits:  # the last one gives the result
+            return f"{name}.{' and '.join(dict.fromkeys(edits))}"
         known = {name_of(param) for _, function in relax_functions(module) for param in function.params}
         keywords = next(
             (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name), ""
@@ -160,8 +169,9 @@ class _Told:
 
     @cached_property
     def changes(self) -> list[Difference]:
-        """What the pass changes, in order."""
-        return [*differences(*self.modules)]
+        """What the pass changes, in order, but first what it does to an operator that is blamed."""
+        named = self.blame.split() if self.names_operator else []
+        return sorted(differences(*self.modules), key=lambda each: not {each.owner, each.before}.intersection(named))
 
     @cached_property
     def rewrite(self) -> list[str]:
@@ -312,7 +322,7 @@ def _well_formed(culprit: str, told: _Told) -> str:
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
             # Behind a clause, ``inside an If`` would seem to belong to that; and what names an If says so itself.
-            clear = not told.around.startswith("inside") or (", which " not in what and " an If" not in what)
+            clear = not told.around.startswith("inside") or not any(word in what for word in _PLACED)
             return _fit(f"{told.asked} {what}", told.around if clear else "")
         for what in contradictions(*told.modules):
             return _fit(f"{culprit} {what}")
@@ -322,12 +332,24 @@ def _well_formed(culprit: str, told: _Told) -> str:
         change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
         return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
-        for owner in (each.owner for each in told.changes if each.name == "the result type"):
-            return _fit(f"{culprit} changes the result type of {owner}, but not that of its calls", told.around)
+        for each in (each for each in told.changes if each.name == "the result type"):
+            types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not that of its calls"
+            return _fit(f"{culprit} changes {_returned(each.owner, told.modules[0])} {types}", told.around)
+        for what in contradictions(*told.modules):
+            return _fit(f"{culprit} {what}")
         return _fit(
             f"{culprit} leaves a call that does not fit", told.around, f": {essence(evidence, evidence.observed)}"
         )
+    if (where := evidence.expected.partition(" returns ")[0]).isidentifier():
+        return _fit(f"{culprit} changes what {where} returns, but not its declared result type", told.around)
     return _fit(f"{culprit} breaks a type", told.around, f": {evidence.expected}, but {evidence.observed}")
+
+
+def _returned(name: str, module: tvm.IRModule) -> str:
+    """Say what a function returns: ``the result of relax.variance in f1``."""
+    function = functions_of(module)[name]
+    found = (place for place in places(function) if place.var.same_as(function.body.body) and operator_of(place.value))
+    return next((f"{bound(place)} in {name}" for place in found), f"the result of {name}")
 
 
 def _postcondition(culprit: str, told: _Told) -> str:
@@ -336,7 +358,8 @@ def _postcondition(culprit: str, told: _Told) -> str:
         return _fit(f"{culprit} {_lost(told.changes)}", told.around)
     done = told.evidence.details.done
     said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
-    return _fit(f"{culprit}{said}", told.around)
+    how = next((f": it {each.change}" for each in told.changes if done), "")
+    return _fit(f"{culprit}{said}", "" if how else told.around, how)
 
 
 def _mutation(culprit: str, told: _Told) -> str:
@@ -367,7 +390,9 @@ def _locality(culprit: str, told: _Told) -> str:
     taken = new if plain.module is None else new & {*functions_of(plain.module)}
     names = sorted(taken or new)
     how = (told.minimized and surroundings(variation.module)) or variation.change.words
-    how = f"when a function is called `{names[0]}`" if len(names) == 1 else how
+    if len(names) == 1:
+        other = subject.run(renamed(variation.module, {names[0]: f"{names[0]}_renamed"}))
+        how = how if again.error and other.error else f"when a function is called `{names[0]}`"
     if (error := again.error or plain.error) is not None:
         return _fit(f"{culprit} fails", f"{'' if again.error else 'except '}{how}", f": {essence(error)}")
     changes = (each for each in differences(plain.module, again.module) if each.part is not Part.FUNCTION_NEW)
@@ -419,14 +444,19 @@ def _numeric(culprit: str, told: _Told) -> str:
             return _with({}, f"{told.blame} computes zeros and subnormals", f" wrongly: {values}")
         how = "imprecisely" if _near(expected, seen) else "wrongly"
         special = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
+        if told.alone is not None and any(not each.size for each in arrays_in(told.alone.arguments)):
+            special = " over a dim of 0"
         return _with(given, f"{told.who} computes {details.operator}", f"{special} {how}: {values}")
     if evidence.kind == GRADIENT:
-        found = (each for each in expressions_in(load_module(told.case)) if operator_of(each) == details.operator)
-        given = next((given_to(each) for each in found), {})
+        calls = [each for each in expressions_in(load_module(told.case)) if operator_of(each)]
+        found = [each for each in calls if operator_of(each) == details.operator or _retypes(each)]
+        operator, given = details.operator or operator_of((found or calls)[0]), next(map(given_to, found), {})
         values = f" is {_rounded(seen)}, but finite differences give {_rounded(expected)}"
         if details.numbers and not details.numbers[0]:  # no place in it: types differ
-            values = f" has the type {seen}, its operand {expected}"
-        return _with(given, f"{culprit} of {details.operator}", values)
+            types = [each.partition("(")[0] for each in (seen, expected)]
+            types = types if types[0] != types[1] else [seen, expected]
+            values = f" has the type {types[0]}, its operand {types[1]}"
+        return _with(given, f"{culprit} of {operator}", values)
     if evidence.kind not in _VALUES:
         return _fit(f"{culprit} {_WORDS.get(evidence.kind, 'changes the result of a program')}", told.when)
     returns = f"{'the shape ' if evidence.kind == 'wrong-shape' else ''}{values}"
@@ -437,7 +467,7 @@ def _numeric(culprit: str, told: _Told) -> str:
     elif told.when.startswith("when"):
         does = [f"goes wrong {told.when}"]
     else:
-        change = told.changes[0].change if told.changes else ""
+        change = _shaped(told.changes[0], told.modules[0]) if told.changes else ""
         does = [_with_attributes(told), change, re.split(" from | with ", change)[0]] if change else []
     bare = returns.partition(" at index")[0]
     ends = [f": {details.entry} returns {end}" for end in (returns, bare)]
@@ -445,6 +475,25 @@ def _numeric(culprit: str, told: _Told) -> str:
     lines += [f"{culprit} {each}{end}" for each in does for end in ends]
     fits = (line for line in lines if len(line) <= MOST)
     return next(fits, "") or _fit(f"{culprit} makes {details.entry} return {returns}", told.when)
+
+
+def _shaped(found: Difference, module: tvm.IRModule) -> str:
+    """Tell a change with the shapes of the operands of the first of its operators whose operands differ in rank."""
+    for call in expressions_in(module):
+        dims = [static_dims(each.ty) for each in getattr(call, "args", ()) if isinstance(each.ty, relax.TensorType)]
+        name = operator_of(call)
+        if name and name in found.change and all(dims) and len({len(each or ()) for each in dims}) > 1:
+            shaped = f"{name} of {' and '.join(str((*each,)) for each in dims if each)}"
+            if found.part is Part.OPERAND:
+                return f"gives {shaped} other operands"
+            return found.change.replace(name, shaped, 1)
+    return found.change
+
+
+def _retypes(call: Any) -> bool:
+    """Say whether the result of an operator has another dtype than its first operand."""
+    dtypes = [getattr(each.ty, "dtype", None) for each in (call, *call.args[:1])]
+    return dtypes[0] != dtypes[-1]
 
 
 def _lost(changes: list[Difference]) -> str:
@@ -464,7 +513,7 @@ def _with_attributes(told: _Told) -> str:
     calls = (each for each in expressions_in(told.modules[0]) if gone and operator_of(each) == gone)
     given = next((given_to(each) for each in calls), {})
     listed = ", ".join(f"{name}={value}" for name, value in given.items())
-    return found.change.replace(gone, f"{gone}({listed})", 1) if listed else found.change
+    return found.change.replace(gone, f"{gone}({listed})", 1) if listed else _shaped(found, told.modules[0])
 
 
 def _roundtrip(culprit: str, told: _Told) -> str:
@@ -477,7 +526,10 @@ def _roundtrip(culprit: str, told: _Told) -> str:
         return _fit(f"{culprit} {done}")
     what = "A module" if culprit in NOTATIONS else f"The output of {culprit}"
     notation = evidence.details.notation or Notation.TVMSCRIPT
-    return _fit(one_line(f"{what} does not round-trip through {notation}: {evidence.message}"))
+    types = [each.ty for each in expressions_in(told.modules[1]) if is_constant(each)]
+    shapes = [tuple(dims) for ty in types if notation is Notation.JSON and 0 in (dims := static_dims(ty) or ())]
+    held = next((f" with a constant of shape {shape}" for shape in shapes), "")
+    return _fit(f"{what}{held} does not round-trip through {notation}", "", f": {done}")
 
 
 def _with(given: dict[str, Any], head: str, rest: str) -> str:

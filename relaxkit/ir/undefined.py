@@ -11,7 +11,16 @@ from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import callee_name, expressions, name_of, operator_of, places
+from relaxkit.ir.walk import (
+    callee_name,
+    expressions,
+    inner_sequences,
+    name_of,
+    operands_of,
+    operator_of,
+    places,
+    sequences,
+)
 
 _PARAMETER = "the parameter "
 _RESULT = "the result of "
@@ -47,13 +56,20 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
             for each in (place.var, *expressions(place.value)):
                 if _of_dataflow(getattr(each, "ty", None)):
                     yield f"makes the type of {bound(place)} depend on a dataflow variable"
-        for var in _unbound(function.body, {*_bound_by(function.params), *free}):
-            if var in defined:
+        copies = [*_copies(given[name], function)] if name in given else []
+        repeated = len(known) < len(places(function)) and any(place.dataflow for place in known.values())
+        for var, user, block in _unbound(function.body, {*_bound_by(function.params), *free}):
+            instead = copies and (block is None or any(block.same_as(each) for each in copies))
+            if instead or (repeated and var not in known and not isinstance(user, relax.MatchCast)):
+                yield "puts a copy of one dataflow block in the place of another"
+            elif var in defined:
                 yield f"uses the symbolic dim {var.name} of {name} before it is bound"
             elif isinstance(var.ty, tvm.ir.PrimType):
                 free.append(var)
             elif var not in known:
                 yield _without(var, _origin(var, given), name, function)
+            elif isinstance(user, relax.MatchCast):
+                yield f"takes {bound(known[var])} away from a match_cast that uses it"
             else:
                 yield _misplaced(known[var], operators)
         for symbol in free:
@@ -83,31 +99,46 @@ def _of_dataflow(ty: Any) -> bool:
     return any(isinstance(shape, relax.DataflowVar) for shape in shapes)
 
 
-def _unbound(sequence: Any, scope: set[Any]) -> Iterator[Any]:
-    """Yield the variables that a sequence uses where they are not bound."""
+def _copies(old: relax.Function, new: relax.Function) -> Iterator[relax.BindingBlock]:
+    """Yield the blocks that bind what another block of the first function does, and not what was bound there."""
+    blocks = [[block for each in sequences(function) for block in each.blocks] for function in (old, new)]
+    ours, theirs = ([[name_of(each.var) for each in block.bindings] for block in row] for row in blocks)
+    if len(ours) == len(theirs):
+        yield from (
+            block
+            for block, was, now in zip(blocks[1], ours, theirs, strict=True)
+            if isinstance(block, relax.DataflowBlock) and now != was and now in ours
+        )
+
+
+def _unbound(sequence: Any, scope: set[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the variables that a sequence uses where they are not bound, with the binding and the block of the use.
+
+    Neither is there for what the sequence gives.
+    """
     scope = set(scope)
     for block in sequence.blocks:
         for binding in block.bindings:
-            value = binding.value
-            if isinstance(value, relax.If):
-                yield from (var for var in [value.cond] if isinstance(var, relax.Var) and var not in scope)
-                for branch in (value.true_branch, value.false_branch):
-                    yield from _unbound(branch, scope)
-            elif isinstance(value, relax.Function):
-                yield from _unbound(value.body, {*scope, binding.var, *_bound_by(value.params)})
-            else:
-                yield from (var for var in expressions(value) if isinstance(var, relax.Var) and var not in scope)
+            value, branches = binding.value, inner_sequences(binding.value)
+            used = [] if isinstance(value, relax.Function) else [value.cond] if branches else expressions(value)
+            yield from ((var, binding, block) for var in used if isinstance(var, relax.Var) and var not in scope)
+            own = {binding.var, *_bound_by(value.params)} if isinstance(value, relax.Function) else set()
+            for branch in branches:
+                yield from _unbound(branch, scope | own)
             scope.add(binding.var)
             scope.update(_bound_by([binding.var]) if isinstance(binding, relax.MatchCast) else ())
         if isinstance(block, relax.DataflowBlock):
             scope = {var for var in scope if not isinstance(var, relax.DataflowVar)}
-    yield from (var for var in expressions(sequence.body) if isinstance(var, relax.Var) and var not in scope)
+    last = (var for var in expressions(sequence.body) if isinstance(var, relax.Var) and var not in scope)
+    yield from ((var, None, None) for var in last)
 
 
 def _misplaced(place: Any, known: set[str]) -> str:
     """Say where a bound variable is used that cannot be used there."""
     operator = operator_of(place.value)
     dataflow = isinstance(place.var, relax.DataflowVar)
+    if not dataflow and place.local:
+        return f"uses {bound(place)} outside of the local function that binds it"
     if not dataflow and not place.branches:
         return f"uses {bound(place)} where it is not bound"
     if operator not in known:  # what the pass has added
@@ -121,6 +152,10 @@ def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
     if isinstance(var, relax.DataflowVar) and origin.startswith(_PARAMETER):
         return f"replaces {origin} with a variable that nothing binds"
     same = next((place for place in places(function) if name_of(place.var) == name_of(var)), None)
+    users = [place for place in places(function) if any(each.same_as(var) for each in operands_of(place.value))]
+    gone = origin.startswith(_PARAMETER) and name_of(var) not in map(name_of, function.params)
+    if gone and users and all(each.local for each in users):
+        return f"removes {origin}, but not from a local function that uses it"
     for place in places(function):
         value = place.value
         if same is not None and any(each.same_as(var) for each in expressions(value)):
@@ -167,4 +202,7 @@ def bound(place: Any) -> str:
         operator = callee_name(place.value.args[0])
     elif not operator and isinstance(called, (relax.Var, tvm.ir.GlobalVar)):
         operator = f"a call of {name_of(called) if isinstance(called, relax.Var) else called.name_hint}"
+    if isinstance(place.value, relax.Tuple):
+        scalar = any(isinstance(each.ty, tvm.ir.PrimType) for each in place.value.fields)
+        return f"the tuple {name_of(place.var)}{' with a scalar' if scalar else ''}"
     return f"{_RESULT}{operator}" if operator else f"the variable {name_of(place.var)}"

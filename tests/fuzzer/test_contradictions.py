@@ -12,7 +12,7 @@ from tvm.script import relax as R
 
 from fuzzer.repro.contradictions import contradictions, vaguer
 from fuzzer.repro.short.calls import devices
-from fuzzer.repro.telling import returning_nothing
+from fuzzer.repro.telling import TYPE, lost, returning_nothing
 
 
 @I.ir_module
@@ -88,8 +88,29 @@ SHARP, VAGUE = relax.TensorType((2,), "float32"), relax.TensorType(dtype="float3
 
 
 def test_a_type_that_has_become_less_specific_is_told() -> None:
-    assert [*vaguer(bound(SHARP), bound(VAGUE))] == ["makes the type of lv less specific"]
+    assert [*vaguer(bound(SHARP), bound(VAGUE))] == ["loses the shape of lv"]
     assert not [*vaguer(bound(VAGUE), bound(SHARP))]
+
+
+def test_a_variable_of_a_less_specific_type_in_the_place_of_a_value_is_told() -> None:
+    x = relax.Var("x", SHARP)
+    lv, lv1 = relax.Var("lv", VAGUE), relax.Var("lv1", SHARP)
+    first = relax.VarBinding(lv, relax.op.exp(x))
+    modules = []
+    for value in (relax.op.exp(x), lv):
+        body = relax.SeqExpr([relax.BindingBlock([first, relax.VarBinding(lv1, value)])], lv1)
+        modules.append(tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, SHARP)}))
+    assert next(contradictions(*modules)) == "replaces the result of relax.exp with lv, declared without its shape"
+    assert not [*contradictions(modules[0], modules[0])]
+
+
+def test_what_a_type_has_lost_is_named() -> None:
+    device = relax.VDevice("llvm", 0, "global")
+    assert lost(relax.TensorType((2,), "float32", device), SHARP) == "vdevice"
+    assert lost(SHARP, relax.TensorType(dtype="")) == "shape and dtype"
+    pair = relax.TupleType([SHARP, VAGUE])
+    assert lost(pair, relax.TupleType([VAGUE, VAGUE])) == "shape", "that another leaf had none before is no excuse"
+    assert lost(SHARP, SHARP) == TYPE
 
 
 def test_a_type_that_is_not_the_inferred_one_is_told_with_the_operator() -> None:

@@ -306,6 +306,173 @@ def test_what_a_pass_did_is_told_rather_than_the_first_symptom(
     assert title_of(case, failed(case, oracle)).startswith(title)
 
 
+SHARED = """
+    @T.prim_func(private=True, s_tir=True)
+    def doubled(a: T.handle, b: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.sblock("B"):
+                vi = T.axis.spatial(n, i)
+                B[vi] = A[vi] + A[vi]
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32"), y: R.Tensor((2,), "float32")):
+        lv = R.call_tir(Module.doubled, (x,), R.Tensor((1,), "float32"))
+        lv1 = R.call_tir(Module.doubled, (y,), R.Tensor((2,), "float32"))
+        return (lv, lv1)
+"""
+BUNDLED = """
+    @R.function
+    def main(x: R.Tensor((1,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"num_input": 1})
+
+        @R.function
+        def f(x2: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            return R.add(x2, x1)
+
+        return f(x)
+"""
+TUPLE = """
+    @R.function
+    def main(x: R.Tensor((1,), "float32")):
+        with R.dataflow():
+            lv = (R.prim_value(1), x)
+            lv1 = lv
+            R.output(lv1)
+        return lv1
+"""
+BLOCKS = """
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            lv = R.exp(x)
+            R.output(lv)
+        lv1 = R.add(lv, lv)
+        with R.dataflow():
+            lv2 = R.abs(lv1)
+            R.output(lv2)
+        return lv2
+"""
+ADDED = (
+    "relax.transform.function_pass(lambda f, mod, _: [edit := relax.DataflowBlockRewrite(f.body.blocks[0], f), "
+    "edit.add(f.body.blocks[0].bindings[0].value), edit.mutated_root_fn()][-1], opt_level=0)"
+)
+VARIED = """
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "uint32")) -> R.Tensor((), "uint32"):
+        lv = R.variance(x)
+        return lv
+
+    @R.function
+    def main(x: R.Tensor((1,), "uint32")) -> R.Tensor((), "uint32"):
+        return Module.f1(x)
+"""
+BROADCAST = """
+    @R.function
+    def main(x: R.Tensor((1, 2), "float32"), y: R.Tensor((2, 2), "float32"), z: R.Tensor((2,), "float32")):
+        return R.matmul(x, R.add(y, z))
+"""
+PLACED = """
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32", "llvm:0:global"), y: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return y
+"""
+LOCAL = """
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        @R.function
+        def f() -> R.Tensor((1,), "float32"):
+            return x
+
+        return x
+"""
+UNMATCHED = (
+    "(lambda pattern: relax.transform.function_pass(lambda f, mod, _: relax.dpl.rewrite_call(pattern, "
+    'lambda call, found: call, f), opt_level=0, name="rewrite_call"))(is_op("relax.negative")(is_const()))'
+)
+WORKSPACE = """
+    @R.function
+    def main() -> R.Callable((R.Tensor((1,), "float32"),), R.Tensor((1,), "float32"), True):
+        R.func_attr({"Codegen": "pyext", "WorkspaceSize": 64})
+
+        @R.function
+        def f(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            R.func_attr({"Composite": "pyext.abs_relu", "WorkspaceSize": 64})
+            return x
+
+        return f
+"""
+EMPTY = """
+    @R.function
+    def main(x: R.Tensor((2, 0), "float32")) -> R.Tensor((2, 0), "float32"):
+        return x
+"""
+CONVOLVED = """
+    @R.function
+    def loss(x: R.Tensor((1, 1, 1, 1), "float16")) -> R.Tensor((), "float64"):
+        with R.dataflow():
+            lv = R.nn.conv2d(x, x, out_dtype="float64")
+            lv1 = R.sum(lv)
+            R.output(lv1)
+        return lv1
+"""
+FLOWING = """
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            lv = x
+            R.output(lv)
+        return lv
+"""
+
+
+@pytest.mark.parametrize(
+    ("functions", "expression", "oracle", "title"),
+    [
+        (SHARED, "", OracleName.WELL_FORMED,
+         "SpecializePrimFuncBasedOnCallSite specializes doubled, which calls of different shapes share"),
+        (BUNDLED, "", OracleName.WELL_FORMED,
+         "BundleModelParams removes the parameter x1, but not from a local function that uses it"),
+        (TUPLE, "relax.transform.ConvertLayout({})", OracleName.WELL_FORMED,
+         "ConvertLayout leaves the tuple lv with a scalar, which a dataflow block of main outputs, undefined"),
+        (BLOCKS, ADDED, OracleName.WELL_FORMED,
+         "DataflowBlockRewrite.add puts a copy of one dataflow block in the place of another"),
+        (VARIED, "", OracleName.WELL_FORMED,
+         "LegalizeOps changes the result of relax.variance in f1 from uint32 to int64, but not that of its calls"),
+        (BROADCAST, "", OracleName.NUMERIC,
+         "ExpandMatmulOfSum moves relax.matmul before relax.add of (2, 2) and (2,): main returns "),
+        (PLACED, MOVED, OracleName.ROUNDTRIP,
+         "UpdateVDevice leaves x of main on a device that the module does not list"),
+        (LOCAL, UNMATCHED, OracleName.POSTCONDITION,
+         "rewrite_call changes main, in which nothing matches: it drops a local function"),
+        (WORKSPACE, "", OracleName.WELL_FORMED,
+         "AllocateWorkspace changes what main1 returns, but not its declared result type"),
+        (EMPTY, 'relax.transform.BindParams("main", {"x": np.ones((2, 0), "float32")})', OracleName.ROUNDTRIP,
+         "A module with a constant of shape (2, 0) does not round-trip through JSON: Invalid DLTensor"),
+        (CONVOLVED, 'relax.transform.Gradient("loss")', OracleName.NUMERIC,
+         "Gradient of relax.nn.conv2d(out_dtype=float64) has the type float64, its operand float16"),
+    ],
+)  # fmt: skip
+def test_the_condition_and_what_is_lost_are_told(
+    functions: str, expression: str, oracle: OracleName, title: str
+) -> None:
+    module = tvm.script.from_source(f"@I.ir_module\nclass Module:{functions}")
+    name = (re.search(r"transform\.([A-Z]\w+)", expression) or re.match(r"(\w+)", title))[1]  # type: ignore[index]
+    case = case_of(module, name, expression or f"relax.transform.{name}()")
+    assert title_of(case, failed(case, oracle)).startswith(title)
+
+
+def test_a_name_is_told_only_where_another_would_do_no_harm() -> None:
+    module = tvm.script.from_source(f"@I.ir_module\nclass Module:{FLOWING}")
+    case = replace(case_of(module, "MergeCompositeFunctions"), input_seed=1)
+    said = title_of(case, failed(case, OracleName.LOCALITY))
+    assert said.startswith("MergeCompositeFunctions fails beside other functions")
+
+
 def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     text = f"{PASSES}\n\ndef doubled():\n    return made(lambda self, call: relax.op.add(call.args[0], call.args[0]))\n"
     (tmp_path / "edits.py").write_text(text, encoding="utf-8")
@@ -482,7 +649,9 @@ def test_a_function_whose_result_changes_and_not_its_calls_is_told_and_shown_sho
     (tmp_path / "edits.py").write_text(text, encoding="utf-8")
     case = case_of(Summed, "summed", f"user:{tmp_path / 'edits.py'}:summed")
     verdict = failed(case, OracleName.WELL_FORMED)
-    assert title_of(case, verdict) == "summed changes the result type of f1, but not that of its calls"
+    assert title_of(case, verdict) == (
+        "summed changes the result of relax.exp in f1 from shape (2,) to shape (), but not that of its calls"
+    )
     script = repro_script(case, verdict, nearest=False, full=False)
     assert not script.why_long
     assert "relax.analysis.type_base_check(" in script.text
@@ -595,6 +764,17 @@ Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tens
         (
             "Function R.func() has true for relax.force_pure but false for is_pure",
             "relax.force_pure is left on an impure function",
+        ),
+        (
+            ("An error occurred in the schedule primitive 'transform_layout'.\n\nThe IR is:\n# from tvm\n"
+            "Error message: ScheduleError: Buffer te_layout_transform has elements of type T.bool, but the "
+            "transformation fills padding with T.index_map(lambda i: (T.float32(0.0),)), which is of type float32"),
+            "a bool buffer is padded with float32",
+        ),
+        (
+            ("Mismatched type on argument #4 when calling: `ir.Call(0: ir.Type, 4: Array<ir.Type>) -> ir.Call`. "
+            "Expected `Array<ir.Type>` but got `Array[index 0: ir.Var]`"),
+            "ir.Call is given Array[index 0: ir.Var] for Array<ir.Type>",
         ),
     ],
 )  # fmt: skip
