@@ -6,6 +6,7 @@ import contextlib
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tvm import relax
 
@@ -28,6 +29,7 @@ from strategies.constructs import weights as weight_steps
 from strategies.kernels import choose as kernels
 from strategies.kernels import drawn as drawn_kernels
 from strategies.kernels import in_place
+from strategies.operators.row import OperatorFamily, OperatorRow
 from strategies.scope import results
 from strategies.scope.bounds import LOW_PRECISION
 from strategies.scope.dims import LARGE_POOL
@@ -39,6 +41,9 @@ from strategies.scope.values import Value
 TRIES = 3
 """Operators drawn for one step until one takes a computed value; the last may begin with a parameter.  More would
 starve the operators of rare operands."""
+
+MOST_NESTED = 2
+"""How deep calls of operators that are aimed at are drawn as operands of each other; passes seldom look deeper."""
 
 Run = Callable[[Scope], "Value | None"]
 
@@ -77,14 +82,27 @@ def operator(scope: Scope) -> Value | None:
     for attempt in range(TRIES):
         row = scope.pick_steadily(scope.module.rows)
         scope.renew()
-        aimed = row.name in scope.module.aimed
-        with (
-            contextlib.suppress(NothingAtHand),
-            setting(scope, eager=attempt < TRIES - 1, aimed=aimed, aim=row.name if aimed else ""),
-        ):
-            result: Value | None = row.draw(scope)
-            return result
+        eager = attempt < TRIES - 1
+        with contextlib.suppress(NothingAtHand):
+            return _draw_aimed(scope, row) if row.name in scope.module.aimed else _drawn(scope, row, eager=eager)
     return None
+
+
+def _drawn(scope: Scope, row: OperatorRow, **how: Any) -> Value | None:
+    with setting(scope, **how):
+        result: Value | None = row.draw(scope)
+        return result
+
+
+def _draw_aimed(scope: Scope, row: OperatorRow, depth: int = 0) -> Value | None:
+    """Draw an operator that is aimed at, half of the time of a call of another such: a pass may look for both."""
+    inner = None
+    aimed = {each.name: each for each in scope.module.rows if each and each.name in scope.module.aimed - {row.name}}
+    if aimed and depth < MOST_NESTED and scope.flip():
+        with contextlib.suppress(Infeasible, NothingAtHand):
+            inner = _draw_aimed(scope, scope.pick([*aimed.values()]), depth + 1)
+    again = () if inner is None else (inner.expr,)
+    return _drawn(scope, row, eager=False, aimed=True, aim="" if again else row.name, again=again)
 
 
 def non_executable(scope: Scope) -> Value | None:
@@ -111,6 +129,18 @@ def constant(scope: Scope) -> Value:
 def condition(scope: Scope) -> Value:
     """Draw an ``If``."""
     return control_flow.draw_if(scope, branch_step)
+
+
+def aimed_condition(scope: Scope) -> Value:
+    """Draw an ``If`` in the place of an operator."""
+    if scope.in_dataflow or scope.branches:
+        raise Infeasible("an If stands outside of dataflow blocks, and seldom in another")
+    with setting(scope, aimed=False, aim="", again=()):
+        return condition(scope)
+
+
+CONSTRUCTS = (OperatorRow("relax.If", OperatorFamily.INSPECT, aimed_condition, feature=Feature.IF),)
+"""What is no operator, and can be aimed at like one."""
 
 
 def local_function(scope: Scope) -> Value:

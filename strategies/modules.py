@@ -28,6 +28,7 @@ from strategies.functions import FunctionPlan, build
 from strategies.idioms import RARE, BlockKind, Idiom, Planned, aimed, distributed
 from strategies.operators import OPERATORS, OperatorRow
 from strategies.operators.drawing import typical
+from strategies.operators.nested import nested_row
 from strategies.pass_arguments.table import aimed_weights
 from strategies.scope.choices import Choices, Draw, composite
 from strategies.scope.features import NEVER_EXECUTABLE, ON_DEMAND, PLANTED, Feature, closure, draw_swarm, without
@@ -263,11 +264,14 @@ def ir_modules(
             with an operator that never executes; ``None``: mostly executable ones.
         operators: Operators to generate more often, with operands of higher rank, often the results of earlier calls to
             the same operators. Those with two operands are also called with the same operand twice, and with constants
-            of 0, 1, 2, -1 or 0.5: numbers, tensors filled with one of them or with two of them, also wider than the
-            other operand. About one module in seven has operands declared without a shape, rank or dtype, and is not
-            executed. All other operators together have a weight of 10, so ``{"relax.split": 5}`` makes one operator in
-            three a ``split`` (5 of 15), and ``{"relax.split": 30}`` makes it three in four. A pass as text,
-            ``"mycompiler.clips:LowerClip"``, stands for the operators that its source names, each with weight 30.
+            of 0, 1, 2, -1 or 0.5: numbers, tensors filled with one of them or with two of them, also of another shape
+            than the other operand. About one module in seven has operands declared without a shape, rank or dtype, and
+            is not executed. All other operators together have a weight of 10, so ``{"relax.split": 5}`` makes one
+            operator in three a ``split`` (5 of 15), and ``{"relax.split": 30}`` makes it three in four. Several
+            operators are also called on each other's results. ``"relax.add(_, relax.matmul)"`` stands for a call whose
+            second operand is another call, and ``"relax.If"`` for a branch. A pass as text,
+            ``"mycompiler.clips:LowerClip"``, stands for the operators that its source names, each with weight 30, for
+            the nested calls in its patterns (``is_op``), each with weight 60, and for branches if it visits them.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.
@@ -339,15 +343,18 @@ def _features(option: str, given: Iterable[Feature]) -> frozenset[Feature]:
 
 
 def named_rows(names: Iterable[str]) -> dict[str, OperatorRow]:
-    """Find operators by their names, with ``relax.`` or without; raises ``ValueError`` for an unknown one."""
+    """Find operators, or nested calls, with ``relax.`` or without; raises ``ValueError`` for an unknown one."""
     __tracebackhide__ = True
-    rows = {row.name: row for row in OPERATORS}
-    found = {name: f"relax.{name.removeprefix('relax.')}" for name in names}
-    for name, full in found.items():
-        if full not in rows:
-            near = near_matches(full.removeprefix("relax."), [row.removeprefix("relax.") for row in rows], "relax.")
+    rows = {row.name.removeprefix("relax."): row for row in (*OPERATORS, *actions.CONSTRUCTS)}
+
+    def find(name: str) -> OperatorRow:
+        row = rows.get(short := name.removeprefix("relax."))
+        if row is None:
+            near = near_matches(short, rows, "relax.")
             raise ValueError(f"unknown operator '{name}'{near} (`relaxfuzz ops` lists those that relaxfuzz generates)")
-    return {name: rows[full] for name, full in found.items()}
+        return row
+
+    return {name: nested_row(name, find) for name in names}
 
 
 _FAMILIES = tuple(dict.fromkeys(row.family for row in OPERATORS))

@@ -15,13 +15,17 @@ from relaxkit.ir.functions import closed
 from relaxkit.passes.pass_ref import load_module, load_named, own_files, split_target
 from relaxkit.passes.reached import mentioned, reached
 from strategies.operators import OPERATORS
+from strategies.operators.nested import ANY
 
+_DEEPEST = 8
+"""Calls of a pattern, one inside another, that are read."""
 OFTEN = 30
 """The weight of an operator that the source of a pass names."""
 
 
 def source_operators(target: str) -> dict[str, int]:
-    """Return weights of operators that a pass names, or what it calls; else its file, else what that imports.
+    """Return weights of operators, and of nested calls in its patterns, that a pass names, or what it calls; else its
+    file, else what that imports.
 
     Args:
         target: ``FILE.py:FACTORY`` or ``package.module:FACTORY``; the file is imported.
@@ -40,12 +44,13 @@ def source_operators(target: str) -> dict[str, int]:
         return [other for other in found if _file(other) in own]
 
     own_file = _file(module)
-    named = (
-        _named(_called(module, {factory}, own, set()))
-        or _named(_texts([own_file]))
-        or _named(_texts(sorted(own & {_file(each) for each in closed([module], imported)})))
-    )
-    return dict.fromkeys(named, OFTEN)
+    files = ([own_file], sorted(own & {_file(each) for each in closed([module], imported)}))
+    for texts in (_called(module, {factory}, own, set()), *map(_texts, files)):
+        text = "\n".join(texts)
+        if named := _named(text):
+            named += ["relax.If"] * bool(re.search(r"\brelax\.If\b|\bimport\b.*\bIf\b|\bvisit_if_\b", text))
+            return dict.fromkeys(named, OFTEN) | dict.fromkeys(_patterns(text, named), 2 * OFTEN)
+    return {}
 
 
 def _called(
@@ -75,8 +80,31 @@ def _file(module: ModuleType) -> Path:
     return Path(getattr(module, "__file__", None) or "").resolve()
 
 
-def _named(texts: Iterable[str]) -> list[str]:
-    text = "\n".join(texts)
+def _patterns(text: str, named: Collection[str]) -> list[str]:
+    """Return the nested calls among the patterns of a text: ``is_op("relax.nn.relu")(is_op("relax.add")(x, y))``."""
+    nodes = [*ast.walk(ast.parse(text))]
+    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
+    bound = {ast.unparse(target): node.value for node in assigned for target in node.targets}
+
+    def spelled(node: ast.expr, depth: int = 0) -> str:
+        node = bound.get(ast.unparse(node), node) if depth < _DEEPEST else node
+        if not isinstance(node, ast.Call):
+            return ANY
+        match node.func:
+            case ast.Call(func=ast.Name("is_op") | ast.Attribute(attr="is_op"), args=[ast.Constant(str(name))]):
+                inner = [spelled(each, depth + 1) for each in node.args] if name in named else []
+                while inner[-1:] == [ANY]:
+                    del inner[-1]
+                return (f"{name}({', '.join(inner)})" if inner else name) if name in named else ANY
+            case ast.Attribute(value=pattern) if isinstance(pattern, (ast.Call, ast.Name)):  # such as .has_dtype("...")
+                return spelled(pattern, depth + 1)
+        return ANY
+
+    found = dict.fromkeys(spelled(node) for node in nodes if isinstance(node, ast.Call))
+    return [each for each in found if "(" in each]
+
+
+def _named(text: str) -> list[str]:
     named = set(re.findall(r"\b(?:relax|R|op)\.(?:op\.)?([a-z_0-9.]+)", text)) | set(re.findall(r"\bnn\.\w+", text))
     for room, names in re.findall(r"from tvm\.relax\.op\.?([\w.]*) import (\([^)]*\)|.*)", text):
         named.update(f"{room}.{each}".lstrip(".") for each in re.findall(r"\w+", names))

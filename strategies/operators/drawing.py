@@ -115,23 +115,27 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
     in five times a number that a simplification may look for.
     """
     dims, dtype = value.shape, dtype or value.dtype
+
+    def fits(other: Value) -> bool:
+        if other.dtype != dtype or other.device is not None or other.dims is None:
+            return False
+        both = joined(dims, other.dims)
+        return both is not None and scope.affordable(both)
+
+    known = [other for other in reversed(scope.values) if fits(other)] if scope.again else []
+    if scope.aimed and (same := scope.taken_again(known)) is not None:
+        return scope.guard(same, bounds)
     if scope.aimed and dtype == value.dtype and scope.index(6) == 5:
         return scope.guard(value, bounds)
     if scope.aimed and dtype != "bool" and scope.index(5) > 2:
         # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape, and forget what a shape does.
         full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS)
         kind = scope.index(5) if full else 0
-        shape = () if kind < 2 else _wider(scope, value.shape) if kind == 4 else value.shape
+        behind = value.shape[scope.index(value.rank) if kind == 3 else 0 :]
+        shape = () if kind < 2 else _wider(scope, value.shape) if kind == 4 else behind
         if (number := typical(scope, dtype, shape, bounds)) is not None:
             return number
     if scope.index(3) == 2:
-
-        def fits(other: Value) -> bool:
-            if other.dtype != dtype or other.device is not None or other.dims is None:
-                return False
-            both = joined(dims, other.dims)
-            return both is not None and scope.affordable(both)
-
         known = [other for other in reversed(scope.values) if fits(other)]
         if known:
             return scope.guard(known[scope.index(len(known))], bounds)

@@ -34,7 +34,7 @@ def draw_permute_dims(scope: Scope) -> Value | None:
     operand = scope.tensor(dtypes=ANY)
     order = None if scope.index(4) == 3 else scope.permutation(operand.rank)
     if order is not None and scope.index(4) == 3:
-        order = [index - operand.rank for index in order]
+        order = [index - operand.rank * (not scope.aimed or scope.flip()) for index in order]
     return _keeping(scope, op.permute_dims(operand.expr, order), operand)
 
 

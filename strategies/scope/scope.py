@@ -61,7 +61,8 @@ class Scope(BindingEmitter):
         aim: The operator that is drawn, where the caller of ``ir_modules`` aims at it: its first request is for a
             tensor of one of :data:`_AIMED_RANKS`, if possible for what the same operator made; that ends it.
         aimed: Whether the operator that is drawn is one that the caller aims at.
-        again: What the next requests are given, where it fits: the operands of a call that is drawn once more.
+        again: What the next requests are given, where it fits, such as the operands of a call that is drawn once more;
+            a request that finds ``None`` in front takes that away, and is given anything.
     """
 
     def __init__(self, draw: Draw, module: ModuleFrame, frame: FunctionFrame) -> None:
@@ -139,6 +140,7 @@ class Scope(BindingEmitter):
         if aim and shape is None:
             wanted = self.pick(_AIMED_RANKS)
             ranks = [rank for rank in (_RANKS if ranks is None else ranks) if rank in wanted] or ranks
+        constant = bool(aim) and shape is None and not self.forbids(Feature.CONSTANTS) and self.index(6) == 5
         for value in reversed(self.values):
             if value.dims is None or not value.dtype or value.device is not None:
                 continue  # what lives on another device joins no computation until it is moved back
@@ -152,24 +154,36 @@ class Scope(BindingEmitter):
             if where is None or where(value):
                 (given if value.is_parameter else fits).append(value)
         own = [value for value in fits if aim and self._is_made_by(aim, value.expr)]
-        same = next((value for expr in self.again for value in fits + given if expr.same_as(value.expr)), None)
+        same = self.taken_again(fits + given)
         if same is not None:
             chosen: Value | None = same
-            self.again = tuple(expr for expr in self.again if not expr.same_as(same.expr))
+        elif constant:  # a pass may fold them
+            chosen = None
         else:
             chosen = own[0] if own and self.index(4) else self._chosen(fits, given)
         if chosen is None:
             for _ in range(8):
                 dtype = self.pick_dtype(dtypes)
                 mark = len(self.frame.awaited)
-                dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static)
+                dims = tuple(shape) if shape is not None else self.draw_shape(ranks, static or constant)
                 value = Value(None, relax.TensorType(list(dims), dtype), bounds or default_bounds(dtype))
                 if where is None or where(value):
-                    return self.make(dims, dtype, bounds)
+                    return self.constant(dims, dtype, bounds) if constant else self.make(dims, dtype, bounds)
                 self.frame.forget_symbols(mark)
             raise Infeasible(f"nothing of dtypes {dtypes}, ranks {ranks}, shape {shape} satisfies the row")
         self._last = chosen
         return self.guard(chosen, bounds) if bounds is not None else chosen
+
+    def taken_again(self, able: Sequence[Value]) -> Value | None:
+        """Return the first of those that fit that the request is to be given once more."""
+        if self.again and self.again[0] is None:
+            self.again = self.again[1:]
+            return None
+        wanted = ((at, expr) for at, expr in enumerate(self.again) if expr is not None)
+        for at, value in ((at, value) for at, expr in wanted for value in able if expr.same_as(value.expr)):
+            self.again = (*self.again[:at], *self.again[at + 1 :])
+            return value
+        return None
 
     def _is_made_by(self, name: str, expr: Any) -> bool:
         return isinstance(expr, relax.Var) and operator_of(self.builder.lookup_binding(expr)) == name

@@ -65,6 +65,57 @@ def test_an_aimed_operator_meets_its_own_results_where_its_attributes_matter() -
     assert is_more_than(15, found)  # of 200, by chance: 9
 
 
+def calls_of_calls(module: Any, outer: str, place: int, inner: str) -> int:
+    """Count the calls of an operator whose operand at a place is what another operator made."""
+    found = 0
+    for _, function in relax_functions(module):
+        made = {each.binding.var: each.value for each in places(function)}
+        calls = [value for value in made.values() if operator_of(value) == outer]
+        found += sum(operator_of(made.get(call.args[place])) == inner for call in calls)
+    return found
+
+
+def test_operators_that_are_aimed_at_meet_each_other() -> None:
+    """A pass that names two operators mostly looks for a call of one on the result of the other."""
+    both = {"relax.permute_dims": 30, "relax.add": 30}
+    found = [calls_of_calls(module, "relax.permute_dims", 0, "relax.add") for module in modules(60, operators=both)]
+    assert sum(map(bool, found)) > 30  # as they meet by chance: 22
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("relax.nn.softmax(relax.subtract)", ("relax.nn.softmax", 0, "relax.subtract")),
+        ("add(_, matmul)", ("relax.add", 1, "relax.matmul")),
+    ],
+)
+def test_a_call_of_a_call_is_drawn_with_each_operand_in_its_place(name: str, call: tuple[str, int, str]) -> None:
+    found = [calls_of_calls(module, *call) for module in modules(40, operators={name: 30})]
+    assert sum(map(bool, found)) > 20  # without: 0
+
+
+def test_an_aimed_operator_meets_constants_alone() -> None:
+    """A pass that folds them acts on nothing else."""
+    found = [
+        any(operator_of(each.value) == "relax.mean" and isinstance(each.value.args[0], tvm.ir.GenericConst)
+            for _, function in relax_functions(module) for each in places(function))
+        for module in modules(60, operators={"relax.mean": 30})
+    ]  # fmt: skip
+    assert sum(found) > 15
+
+
+def test_an_aimed_operator_meets_axes_from_either_side_at_once() -> None:
+    def mixed(call: Any) -> bool:
+        axes = [int(axis) for axis in call.attrs.axes or ()] if operator_of(call) == "relax.permute_dims" else [0]
+        return min(axes, default=0) < 0 <= max(axes, default=0)
+
+    found = [
+        any(mixed(each.value) for _, function in relax_functions(module) for each in places(function))
+        for module in modules(60, operators={"relax.permute_dims": 30})
+    ]
+    assert sum(found) > 5  # without: 0
+
+
 def test_an_aimed_operator_meets_numbers_that_simplifications_look_for() -> None:
     def neutral(module: Any) -> bool:
         calls = [place.value for _, function in relax_functions(module) for place in places(function)]
@@ -151,7 +202,7 @@ def test_duplicate_code_is_of_the_operators_that_are_aimed_at() -> None:
     found = [*modules(60, demand=[Feature.DUPLICATE_CODE], operators={"relax.sum": 30})]
     pairs = [twins([module]) for module in found]
     assert sum("relax.sum" in equal for equal, _, _ in pairs) > 15  # by chance: 4
-    assert sum("relax.sum" in attributes for _, attributes, _ in pairs) > 20
+    assert sum("relax.sum" in attributes for _, attributes, _ in pairs) > 14
 
 
 def lacks(ty: Any) -> set[str]:
@@ -261,6 +312,7 @@ def test_a_draw_that_ends_early_says_nothing(capfd: pytest.CaptureFixture[str]) 
         ({"demand": ["IF"]}, r"demand takes a list of features, and not 'IF'; write Feature\.IF"),
         ({"forbid": "Feature.IF"}, r"forbid takes a list of features, and not 'Feature\.IF'; write Feature\.IF"),
         ({"demand": [3]}, "demand takes a list of features, and not 3; Feature of relaxfuzz lists them"),
+        ({"operators": {"relax.exp(relax.spilt)": 1}}, r"unknown operator 'relax\.spilt'; did you mean relax\.split.*"),
         ({"plant": 3}, "plant takes a function of tensors, a Fragment, or a list of these, and not 3"),
         ({"plant": [None]}, "and not None"),
     ],

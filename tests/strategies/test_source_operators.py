@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 import test_aim
+from tvm import relax
 
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.pass_ref import PassReferenceError
 from strategies.source_operators import source_operators
 
@@ -117,6 +120,25 @@ def test_operators_are_those_of_the_pass_and_of_what_it_calls(project: Path, nam
     assert set(source_operators(f"{project}/two.py:{name}")) == operators
 
 
+PATTERN = """
+from tvm import relax
+from tvm.relax.dpl import is_op, wildcard
+
+SHIFT = is_op("relax.subtract")(wildcard(), wildcard()).has_dtype("float32")
+WIDE = is_op("relax.add")(wildcard(), is_op("relax.matmul")(wildcard(), wildcard()))
+LowerClip = relax.transform.Normalize
+SOFT = is_op("relax.nn.softmax")(SHIFT)
+"""
+
+
+def test_calls_of_calls_in_its_patterns_are_found_by_their_operands(project: Path) -> None:
+    (project / "clips.py").write_text(PATTERN)
+    found = source_operators(f"{project}/clips.py:LowerClip")
+    nested = {name: weight for name, weight in found.items() if "(" in name}
+    assert nested == {"relax.nn.softmax(relax.subtract)": 60, "relax.add(_, relax.matmul)": 60}
+    assert found["relax.subtract"] == 30
+
+
 def test_a_pass_as_text_draws_them_more_often(project: Path) -> None:
     (project / "clips.py").write_text(f"{SOURCE}\nNAME = 'relax.split'\n")
     assert test_aim.share_with("relax.split", operators=f"{project}/clips.py:LowerClip") > 0.5
@@ -126,3 +148,23 @@ def test_a_pass_that_is_not_there_is_told(project: Path) -> None:
     (project / "clips.py").write_text(SOURCE)
     with pytest.raises(PassReferenceError, match="did you mean LowerClip"):
         source_operators(f"{project}/clips.py:LowerClop")
+
+
+def test_a_pass_that_visits_branches_is_given_its_operators_in_branches(project: Path) -> None:
+    source = f"{SOURCE}\nADD = 'relax.add'\n\n\nclass Visitor:\n    def visit_if_(self, node):\n        return node\n"
+    (project / "clips.py").write_text(source)
+    aim = f"{project}/clips.py:LowerClip"
+    assert source_operators(aim) == {"relax.add": 30, "relax.If": 30}
+    inside = [
+        any(
+            operator_of(binding.value) == "relax.add"
+            for _, function in relax_functions(module)
+            for place in places(function)
+            if isinstance(place.value, relax.If)
+            for branch in (place.value.true_branch, place.value.false_branch)
+            for block in branch.blocks
+            for binding in block.bindings
+        )
+        for module in test_aim.modules(40, operators=aim)
+    ]
+    assert sum(inside) > 20

@@ -50,7 +50,8 @@ def adapted(
     wanted = _Wanted(dtypes, ranks, None if shape is None else tuple(shape), static, where)
     sources = [v for v in scope.values[-RECENT:] if v.is_tensor and v.device is None]
     computed = [v for v in sources if not v.is_parameter]
-    if sources and scope.chance(SPICE if any(wanted.accepts(v) for v in computed) else share):
+    given = scope.aimed and scope.again
+    if sources and not given and scope.chance(SPICE if any(wanted.accepts(v) for v in computed) else share):
         eager, scope.eager = scope.eager, False
         made = _adapt(scope, computed or sources, wanted)
         if made is not None:
