@@ -150,6 +150,7 @@ def _rewriting_alone(built: Any, calls: list[Any], behind: Sequence[Any] = ()) -
             if not found:
                 return function
             function = _Replace(found).visit_expr(function)
+            function = tvm.transform.Sequential([*behind])(tvm.IRModule({"main": function}))["main"]
         raise ValueError("rewriting does not end")
 
     def transform(module: tvm.IRModule, _: Any) -> tvm.IRModule:

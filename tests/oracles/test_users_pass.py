@@ -385,6 +385,40 @@ def test_what_tvm_cleans_up_behind_a_rewrite_is_not_held_against_it() -> None:
     assert (found.outcome, found.reason) == (Outcome.SKIP, CLEANED)
 
 
+def clipped() -> tvm.IRModule:
+    vector, builder = relax.TensorType((1,), "float32"), relax.BlockBuilder()
+    x = relax.Var("x", vector)
+    declared = relax.Var("lv", relax.TensorType(None, "float32")), relax.Var("lv3", relax.TensorType((1,), None))
+    with builder.function("main", [x]):
+        builder.emit_normalized(relax.VarBinding(declared[0], builder.normalize(relax.op.clip(x, 0, 1))))
+        inner = builder.emit(relax.op.clip(builder.match_cast(declared[0], vector), 0, 1))
+        builder.emit_normalized(relax.VarBinding(declared[1], builder.normalize(relax.op.clip(inner, 1, 100))))
+        builder.emit_func_output(declared[1])
+    return builder.get()
+
+
+def test_what_tvm_cleans_up_between_rewrites_is_not_held_against_the_pass_either() -> None:
+    """The first round of rewriting leaves equal calls, and the second one sees what became of them."""
+    operand = wildcard()
+    inner = is_op("relax.clip")(operand, wildcard(), wildcard())
+    outer = is_op("relax.clip")(inner, wildcard(), wildcard())
+
+    def narrowed(call: Any, matched: Any) -> Any:
+        bounds = [[int(each.args[at].value) for each in (call, matched[inner])] for at in (1, 2)]
+        low, high = max(bounds[0]), min(bounds[1])
+        if low > high:
+            return call
+        inferred = relax.BlockBuilder().normalize(relax.op.clip(relax.Var("x", matched[operand].ty), low, high)).ty
+        alike = tvm_ffi.structural_equal(inferred, call.ty)
+        return relax.op.clip(matched[operand], low, high) if alike else call
+
+    def transform(module: tvm.IRModule) -> tvm.IRModule:
+        return tvm.IRModule({"main": rewrite_call(outer, narrowed, module["main"])})
+
+    found = of(check(clipped(), made(transform)), OracleName.WELL_FORMED)
+    assert (found.outcome, found.reason) == (Outcome.SKIP, CLEANED)
+
+
 def behind_a_cast() -> tvm.IRModule:
     vector = relax.TensorType((1,), "float32")
     builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType())
