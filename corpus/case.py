@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 CASES = Path(__file__).resolve().parent / "cases"
 _MOST_SEARCHED = 10_000
 """Characters of a failure: some patterns take quadratic time."""
+_NUMBERED = re.compile(r"(?<=\b[lg]v)\d+\b")
 _IMPORTS = re.compile("^(?:import|from) .*", re.MULTILINE)
 
 
@@ -134,10 +135,14 @@ class KnownCase(CaseContent, frozen=True, kw_only=True):
         return () if self.replica is None else (PassRef(self.passes[0].name, self.replica.expression),)
 
     def shows_in(self, found: Evidence) -> bool:
-        """Say whether a failure says what this case's does; what an old campaign recorded has no subject."""
+        """Say whether a failure says what this case's does, whatever the numbers of its variables.
+
+        What an old campaign recorded has no subject.
+        """
         subject = found.details.subject
         seen = "\n".join([f"{found.kind}: {found.message}", *found.frames])[:_MOST_SEARCHED]
-        return subject in ("", self.subject or subject) and re.search(self.pattern, seen) is not None
+        texts = (seen, _NUMBERED.sub("", seen))
+        return subject in ("", self.subject or subject) and any(re.search(self.pattern, text) for text in texts)
 
     def expectation_for(self, version: str) -> ExpectedVerdict | None:
         """Return what is expected of a TVM version, ``None`` when the case says nothing of it."""

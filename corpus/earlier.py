@@ -43,7 +43,9 @@ class EarlierFinding:
 def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     """Return what was said of a finding with this id, and of those of its family, which may have other causes."""
     family, (by_id, by_family) = finding.family, _indexed()
-    places = {*by_id.get(finding.id, ()), *(by_family.get(family.id, ()) if family.final else ())}
+    at_fault = replace(family, place=finding.assessment.blame)  # which may have been judged itself
+    alike = [place for each in (family, at_fault) for place in by_family.get(each.id, ())]
+    places = {*by_id.get(finding.id, ()), *(alike if family.final else ())}
     near = [_earlier()[place] for place in sorted(places)]
     if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and _alike(row, finding, family)]

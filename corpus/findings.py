@@ -16,6 +16,7 @@ from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_cases, tvm_version
 from corpus.earlier import audit_rows, said_before
 from corpus.judgements import without_case
+from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Evidence, Outcome
@@ -59,12 +60,15 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     """Find the cases that look like each finding, by what their failure says wherever they are known to fail.
 
     Those come first whose module has its operators, and that the audit names for it.  A finding that is
-    blamed on none of the passes of a case, as another version of this program did, is matched by those that ran.
+    blamed on none of the passes of a case is matched by those that ran, by what triage found to be at fault, and by
+    all cases where the failing function of TVM is of no pass.
     """
     matches, there = [], _by_place(cases)
     for finding in findings:
         ran = {ref.name for ref in (finding.minimized or finding.case).passes}
-        for blamed in ({finding.culprit}, ran):
+        shared = {name for _, name in there} if _is_shared(finding) else set[str]()
+        own = {finding.culprit}
+        for blamed in filter(None, (own, ran - own, {finding.assessment.blame} - own, shared)):
             placed = {at for name in blamed for at in there.get((str(finding.oracle), name), ())}
             near = [(case, _failing_pattern(case)) for at in sorted(placed) if _may_be(case := cases[at], finding)]
             fitting = [case for case, pattern in near if pattern and case.shows_in(finding.evidence)]
@@ -73,7 +77,7 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
                 break
         fitting.sort(key=lambda case: _rank(case, finding), reverse=True)
         possible = [case for case, pattern in near if pattern == "" and case not in fitting]
-        matches.append(Match(finding, tuple(fitting), tuple(possible) if blamed == {finding.culprit} else ()))
+        matches.append(Match(finding, tuple(fitting), tuple(possible) if blamed == own else ()))
     return matches
 
 
@@ -126,6 +130,12 @@ def _by_place(cases: Sequence[KnownCase]) -> dict[tuple[str, str], list[int]]:
         for name in [case.culprit] if case.culprit else [ref.name for ref in case.passes]:
             found.setdefault((str(case.oracle), name), []).append(at)
     return found
+
+
+def _is_shared(finding: FindingRecord) -> bool:
+    """Say whether what fails is a function of TVM that several passes call, whatever these have made of the module."""
+    frames = finding.evidence.frames[:1] if finding.oracle == OracleName.CRASH else ()
+    return any("transform" not in each and not symptom_of_verdict(finding.verdict).refused for each in frames)
 
 
 def _may_be(case: KnownCase, finding: FindingRecord) -> bool:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from fuzzer.core.case import Case, load_module
@@ -340,8 +341,9 @@ def _well_formed(culprit: str, told: _Told) -> str:
         return _fit(
             f"{culprit} leaves a call that does not fit", told.around, f": {essence(evidence, evidence.observed)}"
         )
-    if (where := evidence.expected.partition(" returns ")[0]).isidentifier():
-        return _fit(f"{culprit} changes what {where} returns, but not its declared result type", told.around)
+    for name, function in relax_functions(told.modules[1]):
+        if not tvm_ffi.structural_equal(function.ret_ty, function.body.ty, map_free_vars=True):
+            return _fit(f"{culprit} changes what {name} returns, but not its declared result type", told.around)
     return _fit(f"{culprit} breaks a type", told.around, f": {evidence.expected}, but {evidence.observed}")
 
 

@@ -89,3 +89,32 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_no_campaign_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["corpus", "match", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"relaxfuzz: error: '{tmp_path}' contains no campaign (no campaign.sqlite)\n"
+
+
+def test_a_function_that_several_passes_call_is_matched_whichever_called_it() -> None:
+    cases = load(["dpl-attributes-of-none"])
+    said = "Check failed: (type_info->metadata != nullptr) is false: Type None do not have reflection metadata"
+    shared = Evidence("InternalError", said, ("src/relax/ir/dataflow_matcher.cc:relax::MatchAttrs",))
+    (found,) = match([replace(FOUND, evidence=shared)], cases)
+    assert found.cases == tuple(cases)
+    own = replace(shared, frames=("src/relax/transform/fuse_ops.cc:relax::MatchAttrs",))
+    inferred = replace(shared, frames=("src/relax/op/op_common.cc:relax::MatchAttrs",))
+    for other in (own, inferred, replace(shared, frames=())):
+        assert match([replace(FOUND, evidence=other)], cases)[0].cases == (), "what the pass has made may be at fault"
+
+
+def test_what_is_at_fault_is_matched_like_the_judged_pass() -> None:
+    cases = load(["merge-composite-if"])
+    other = replace(FOUND, culprit="FuseOps", case=Case("{}", (PassRef("FuseOps", "relax.transform.FuseOps()"),), 0))
+    assert match([other], cases)[0].cases == ()
+    assert match([replace(other, assessed=replace(other.assessment, blame=FOUND.culprit))], cases)[0].cases
+
+
+def test_the_numbers_of_variables_tell_no_cases_apart() -> None:
+    (case,) = load(["dpl-module-splits-block"])
+    passes = (PassRef("PatternMatchingRewriter", case.passes[0].expression),)
+    evidence = Evidence("ill-formed", "DataflowVar lv18 is not defined.")
+    finding = replace(
+        FOUND, oracle="well-formed", culprit=passes[0].name, case=Case("{}", passes, 0), evidence=evidence
+    )
+    assert match([finding], [case])[0].cases == (case,)
