@@ -16,6 +16,7 @@ from corpus.case import CaseError, KnownCase, load, load_module
 from corpus.check import CheckResult, check_cases, tvm_version
 from corpus.earlier import audit_rows, said_before
 from corpus.judgements import without_case
+from fuzzer.core.text import shell
 from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
@@ -100,11 +101,18 @@ def recognize(findings: Sequence[FindingRecord], others: bool = False) -> dict[s
 
 def _others(finding: FindingRecord) -> KnownAs | None:
     """Tell of the known defects of a finding's pass, those first whose modules have its operators."""
-    blamed, (cases, judged) = finding.culprit, _blaming(finding.culprit)
-    ranked = sorted(cases, key=lambda case: _rank(case, finding), reverse=True)
-    told = [f"{case.title} ({case.slug})" for case in ranked] + judged
-    told[_MOST_OTHERS:] = [f"and {len(told) - _MOST_OTHERS} more"] if len(told) > _MOST_OTHERS else []
+    blamed = finding.culprit
+    told = defects_of(blamed, finding)
+    rest = f"and {len(told) - _MOST_OTHERS} more: {shell('relaxfuzz')} corpus list --pass {blamed}"
+    told[_MOST_OTHERS:] = [rest] if len(told) > _MOST_OTHERS else []
     return KnownAs(blamed, f"other known defects of {blamed}: {'; '.join(told)}") if told else None
+
+
+def defects_of(blamed: str, finding: FindingRecord | None = None) -> list[str]:
+    """Return the known defects of a pass, a line each; first those that are likest to a finding."""
+    cases, judged = _blaming(blamed)
+    ranked = cases if finding is None else sorted(cases, key=lambda case: _rank(case, finding), reverse=True)
+    return [f"{case.title} ({case.slug})" for case in ranked] + judged
 
 
 @functools.cache

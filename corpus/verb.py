@@ -52,6 +52,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     importing.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     adding.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
+    listing.add_argument("--pass", dest="blamed", metavar="NAME", help="list the known defects of one pass instead")
     for action in (listing, checking):
         action.add_argument("slugs", nargs="*", metavar="SLUG", help="names of cases (default: all)")
         action.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
@@ -83,8 +84,12 @@ def _cases(options: argparse.Namespace, slugs: Sequence[str]) -> list[KnownCase]
 
 
 def _list(options: argparse.Namespace) -> int:
-    from fuzzer.core.terminal import listed
+    from corpus.findings import defects_of
+    from fuzzer.core.terminal import listed, prose
 
+    if options.blamed:
+        show(*map(prose, defects_of(options.blamed) or [f"no defect of {options.blamed} is known"]))
+        return OK
     cases = _cases(options, options.slugs)
     if options.json:
         return put_json([_case_object(case) for case in cases])

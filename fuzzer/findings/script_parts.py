@@ -10,6 +10,9 @@ _CODE = re.compile(
 )
 """What sentences quote of a module: how it returns, an operator or a function that is called."""
 
+_TAKEN_AWAY = frozenset({"another result", "drop bindings", "drop what is unused", "end functions earlier"})
+"""Edits that take away what fails: behind them every module passes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -44,6 +47,11 @@ class Nearest:
 
     what: str
     edits: tuple[tuple[str, str], ...]
+
+    @property
+    def tells(self) -> bool:
+        """Say whether it tells what the failure hangs on: that nothing fails without what fails says nothing."""
+        return self.what not in _TAKEN_AWAY
 
     def applied(self, text: str) -> str:
         """Return the text of the module that passes."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
-from fuzzer.store.known import Cause
+from fuzzer.store.known import Cause, other_program
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def bug_report(
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if frames := shown.details.raised_at[-_MOST_FRAMES:]:
         actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
-    elif frames := _placed(shown.frames, shown.details.lines):
-        actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames))}"
+    elif frames := (*_placed(shown.frames, shown.details.lines), *map(_unplaced, shown.details.functions)):
+        actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
     reported = known.reported if known is not None else ""
     perhaps = "Already" if known is not None and known.certain else "Perhaps already"
     sections = [
@@ -195,7 +195,7 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -
 
 
 def _nearest(parts: ScriptParts) -> str:
-    if parts.nearest is None:
+    if parts.nearest is None or not parts.nearest.tells:
         return ""
     said = f"The same check passes after this edit ({_line(parts.nearest.what)}):\n\n"
     return f"### Nearest module that passes\n\n{said}{fenced(shorten(parts.nearest.diff(), _LONGEST_TEXT), 'diff')}"
@@ -215,12 +215,9 @@ def _cause(known: KnownAs, info: CampaignInfo, finding: str, parts: ScriptParts)
     cause = known.cause or (None if case.listed else Cause(case.name, case.sentence))
     if cause is None:
         return ""
-    perhaps = "" if cause.read in ("", finding) else "As found for a similar program: "
-    perhaps = perhaps if parts.fits(cause.reason) else "In another module with the same signature: "
-    perhaps = perhaps if case.certain else "Perhaps, as found for a program that fails in the same way: "
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
     lines = (
-        f"### Cause\n\n{perhaps}{_prose(cause.reason)}",
+        f"### Cause\n\n{other_program(known, cause, finding, parts)}{_prose(cause.reason)}",
         f"Where: {place}" if place else "",
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
         f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
@@ -245,6 +242,10 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
     if len(parts) == len(frames):
         frames = tuple(f"{file}:{line} in {name}" for file, name, line in parts)
     return tuple(each for each in frames if not each.startswith(_WRAPPERS))[:_MOST_FRAMES]
+
+
+def _unplaced(function: str) -> str:
+    return f"{function} (TVM does not tell its file)"
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, module: str, directory: Path) -> str:

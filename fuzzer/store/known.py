@@ -11,6 +11,7 @@ from typing import Any
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import KnownFindings, load_known
+from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.store.records import FindingRecord, FindingState
 from relaxkit.passes.contract import OracleName
 
@@ -63,6 +64,7 @@ class KnownAs:
         file: The file that lists it.
         cause: Its cause, where somebody has read it in TVM's source.
         title: What is wrong in a few words, for a finding that has no script to say it.
+        found_for: The program that the sentence tells of, where that is not the finding's; see :func:`other_program`.
     """
 
     name: str
@@ -74,6 +76,7 @@ class KnownAs:
     file: str = ""
     cause: Cause | None = None
     title: str = ""
+    found_for: str = ""
 
     @property
     def upstream(self) -> bool:
@@ -102,6 +105,7 @@ class KnownAs:
         if case is not None:
             places.append(f"{perhaps}{_IN_CORPUS if places else _UNREPORTED} ({case.name})")
             said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
+        said = f"{self.found_for}{said}" if self.certain and not self.listed else said  # perhaps is said before
         return f"{'known' if self.certain else 'perhaps known'} {enumerated(places)}: {said}"
 
     def to_object(self) -> dict[str, object]:
@@ -109,7 +113,24 @@ class KnownAs:
         own = {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
         cause = self.cause and asdict(self.cause)
         also = self.also and self.also.to_object()
-        return {**own, "reported": self.reported, "certain": self.certain, "cause": cause, "also": also}
+        told = {"cause": cause, "found_for": self.found_for, "also": also}
+        return {**own, "reported": self.reported, "certain": self.certain, **told}
+
+
+def other_program(known: KnownAs, cause: Cause, finding: str, parts: ScriptParts | None) -> str:
+    """Say for which program a cause was found, where that is not the one of a finding; empty where it is.
+
+    Args:
+        known: What is known of the finding.
+        cause: Its cause, or what stands for it.
+        finding: Its id.
+        parts: What its script is made of: a cause that names other operators was found for another program.
+    """
+    if not (known.also or known).certain:
+        return "Perhaps, as found for a program that fails in the same way: "
+    if parts is not None and not parts.fits(cause.reason):
+        return "In another module with the same signature: "
+    return "" if cause.read in ("", finding) else "As found for a similar program: "
 
 
 def rank(finding: FindingRecord, known: Container[str]) -> tuple[Any, ...]:
@@ -154,6 +175,9 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
             cause, title = (None, "") if case is None else (case.cause, case.title if case.certain else "")
             own = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file, cause, title)
             found[each.id] = own
+    for each in findings:
+        if (told := found.get(each.id)) is not None and told.cause is not None:
+            found[each.id] = replace(told, found_for=other_program(told, told.cause, each.id, each.parts))
     return found
 
 

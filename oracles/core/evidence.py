@@ -44,7 +44,8 @@ def evidence_of(error: BaseException) -> Evidence:
     frames = frames_of(error)
     users = _users_trace(error)
     place = f"{PurePath(users[-1].filename).name}:{users[-1].lineno}" if users else ""
-    details = Details(raised_at=users_frames(error), place=place, lines=tuple(line for _, line in frames))
+    lines, raised_at = tuple(line for _, line in frames), users_frames(error)
+    details = Details(raised_at=raised_at, place=place, lines=lines, functions=_without_file(error))
     message = _IN_PASS.sub(r"\2", str(error))
     return Evidence(type(error).__name__, message, tuple(name for name, _ in frames), details=details)
 
@@ -70,7 +71,12 @@ def unbuildable(error: Evidence, mode: str = "") -> Evidence:
         expected="the module builds, as it does before the pass",
         observed=f"{error.kind}: {error.message}",
         details=Details(
-            stage=Phase.BUILD, mode=mode, operator=operator, error=error.message, lines=error.details.lines
+            stage=Phase.BUILD,
+            mode=mode,
+            operator=operator,
+            error=error.message,
+            lines=error.details.lines,
+            functions=error.details.functions,
         ),
     )
 
@@ -99,6 +105,13 @@ def frames_of(error: BaseException) -> list[tuple[str, int]]:
     if users and all(name.endswith(_WRAPPER) for name, _ in told):
         told = users
     return (told or inside[-1:])[::-1][:_MAX_FRAMES]
+
+
+def _without_file(error: BaseException) -> tuple[str, ...]:
+    """Return the functions of TVM's C++ whose files the traceback does not tell, innermost first."""
+    named = [frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<unknown>"]
+    own = [short_function(name) for name in named if "tvm::" in name and "tvm::ffi::" not in name.split("(")[0]]
+    return tuple(dict.fromkeys(own[::-1]))[:_MAX_FRAMES]
 
 
 def users_frames(error: BaseException) -> tuple[str, ...]:

@@ -168,6 +168,7 @@ class Details:
         code: The signal or exit code of that.
         rests_on: The ground that the failure stands on, where its kind does not tell.
         lines: The lines of the frames, which belong to one release of TVM; none where nobody recorded them.
+        functions: The functions of TVM that were running and whose files it does not tell, innermost first.
         raised_at: Where a user's pass raised, innermost last: ``FILE:LINE in FUNCTION: SOURCE``.
         place: The name of the file and the line of the innermost of these: ``FILE:LINE``.
         harm: The harm of the claim that does not hold.
@@ -192,6 +193,7 @@ class Details:
     code: int = 0
     rests_on: EvidenceClass | None = None
     lines: tuple[int, ...] = ()
+    functions: tuple[str, ...] = ()
     raised_at: tuple[str, ...] = ()
     place: str = ""
     harm: Harm | None = None

@@ -150,6 +150,7 @@ def _evidence(template: EvidenceTemplate, run: Rerun, found: Disagreement) -> Ev
     stage = Phase.FIRST_RUN if found is Disagreement.HEALED else Phase.SECOND_RUN
     details = replace(
         run.details, stage=stage, error=error.message, subject=error.details.subject,
-        raised_at=error.details.raised_at, lines=error.details.lines, rests_on=run.rests_on(found),
+        raised_at=error.details.raised_at, lines=error.details.lines, functions=error.details.functions,
+        rests_on=run.rests_on(found),
     )  # fmt: skip
     return Evidence(template.kind or error.kind, message, error.frames, expected, observed, details)

@@ -191,7 +191,8 @@ def raised(error: Exception, entry: Entry, mode: ExecMode = ExecMode.BYTECODE) -
     """Evidence of a call that ended with an error."""
     found = evidence_of(error)
     message = f"{found.kind}: {found.message}"
-    details = replace(details_of(entry, mode.value), error=found.message, lines=found.details.lines)
+    details = replace(details_of(entry, mode.value), error=found.message)
+    details = replace(details, lines=found.details.lines, functions=found.details.functions)
     return Evidence("run-error", message, found.frames, f"{entry.title} returns, as before the pass", message, details)
 
 

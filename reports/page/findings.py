@@ -92,7 +92,7 @@ def finding_rows(
             "minimized": finding.minimized is not None,
             "module": lines.add(module) if module else None,
             "change": "" if parts is None else parts.change,
-            "neighbour": None if script is None or near is None else [near.what, near.diff()],
+            "neighbour": None if script is None or near is None or not near.tells else [near.what, near.diff()],
             "repro": finding.repro,
             "script": None if script is None else lines.add(script),
             "cost": None if cost is None else [round(cost.judging, 1), round(cost.triage, 1)],

@@ -24,7 +24,7 @@ from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.gate.findings import SortedFindings, finding_rulings
 from fuzzer.gate.ruling import RulingStatus
 from fuzzer.repro.markdown import bug_report
-from fuzzer.store.known import KnownAs, in_words, named, state_of
+from fuzzer.store.known import Cause, KnownAs, in_words, named, other_program, state_of
 from fuzzer.store.known import recognize as tell
 from fuzzer.store.records import CampaignInfo, CampaignState, FindingState
 from oracles.core.verdict import Details, Evidence
@@ -198,7 +198,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["triage", "known", "no-id", "--reference", "u", "--reason", "r", "--file", str(file)]) == 2
 
 
-def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path) -> None:
+def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One cause shows in several ways: here a vector that becomes a column, by another check of TVM's."""
     message = "Matmul requires the reduction length of the operands to be equal."
     traits = Traits("ExpandMatmulOfSum", Skeleton(("add", "matmul")))
@@ -218,7 +218,10 @@ def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path) -> No
     assert named([found], {found.id: KnownAs("x", "y")})[0].others == "", "what is known itself needs none"
     many = named([replace(found, culprit="LegalizeOps")], {})[0].others
     assert many.count("; ") == 4
-    assert " more" in many
+    assert many.endswith("relaxfuzz corpus list --pass LegalizeOps")
+    assert main(["corpus", "list", "--pass", "ExpandMatmulOfSum"]) == 0
+    listed = capsys.readouterr().out
+    assert all(slug in listed for slug in told)
     assert named([replace(found, culprit="NoPass")], {})[0].others == ""
 
 
@@ -259,3 +262,18 @@ def test_a_case_of_an_option_is_no_finding_without_it() -> None:
     for text, is_one in ((plain, False), (option % False, False), (option % True, True)):
         ran = Case("{}", (PassRef("LiftTransformParams", text),), 0)
         assert slugs(replace(found, case=ran), "lift-params-consume-shared") == ["lift-params-consume-shared"] * is_one
+
+
+def test_a_cause_that_was_read_of_another_program_is_introduced_so_in_lists() -> None:
+    judged = next(each for each in load_judgements() if each.verdict == "defect")
+    parts = ScriptParts("return x", False, Words("t", "a", "b"))
+    (known,) = tell([replace(FOUND, id=judged.id)]).values()
+    assert known.found_for == ""
+    cause = Cause("c", "It drops `return lv7`.", read="another")
+    for about, hedge in (
+        (parts, "In another module with the same signature: "), (None, "As found for a similar program: "),
+    ):  # fmt: skip
+        assert other_program(KnownAs("n", "s"), cause, "this", about) == hedge
+        assert KnownAs("n", "s", cause=cause, found_for=hedge).line.endswith(f": {hedge}s")
+    assert other_program(KnownAs("n", "s", certain=False), cause, "this", parts).startswith("Perhaps, ")
+    assert other_program(KnownAs("n", "s"), replace(cause, reason="r"), "another", parts) == ""

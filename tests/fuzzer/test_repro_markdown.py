@@ -95,6 +95,19 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
         assert part in report
 
 
+def test_an_edit_that_takes_away_what_fails_tells_nothing() -> None:
+    parts = script().parts
+    assert "### Nearest module" in bug_report(finding(), VERDICT, INFO, "", parts)
+    gone = replace(parts, nearest=replace(NEAREST, what="drop bindings"))
+    assert "### Nearest module" not in bug_report(finding(), VERDICT, INFO, "", gone)
+
+
+def test_a_function_whose_file_tvm_does_not_tell_is_named() -> None:
+    raised = replace(EVIDENCE, frames=(), details=replace(EVIDENCE.details, functions=("relax::RewriteCall",)))
+    report = bug_report(finding(), replace(VERDICT, evidence=raised), INFO, "", script().parts)
+    assert "relax::RewriteCall (TVM does not tell its file)" in report
+
+
 def test_a_pass_of_the_users_own_is_no_bug_of_tvms_and_needs_its_file() -> None:
     mine = replace(case(), passes=(PassRef("make", "user:/home/me/mine.py:make"),))
     for parts in (script().parts, replace(script().parts, ending=Ending("AttributeError"))):

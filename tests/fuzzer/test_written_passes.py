@@ -17,7 +17,7 @@ from fuzzer.core.case import Case
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.run import check_text
-from fuzzer.repro.short.passes import written
+from fuzzer.repro.short.passes import edited, written
 from fuzzer.repro.short.render import short_forms
 from fuzzer.repro.short.scene import scenes
 from oracles.core.verdict import Verdict
@@ -195,3 +195,17 @@ def test_the_pass_of_a_sequential_that_is_at_fault_stands_alone() -> None:
     script = short_forms(case, verdict).scripts[0]
     assert check_text(script.text, script.ending).confirmed
     assert relax.transform.LegalizeOps.__name__ not in script.text
+
+
+def test_what_a_text_makes_of_the_module_first_stands_in_the_module() -> None:
+    text = _PREFIXED.format(call='relax.transform.AttachGlobalSymbol()(mod.with_attr("system_lib_prefix", "lib_"))')
+    found = edited(PassRef("AttachGlobalSymbol", text))
+    assert found is not None
+    given, edit, alone = found
+    assert (given, edit) == ("mod", 'mod.with_attr("system_lib_prefix", "lib_")')
+    assert alone == PassRef("AttachGlobalSymbol", "relax.transform.AttachGlobalSymbol()")
+    for plain in ("relax.transform.FuseOps()", _PREFIXED.format(call="relax.transform.FuseOps()(mod)")):
+        assert edited(PassRef("FuseOps", plain)) is None
+
+
+_PREFIXED = 'tvm.transform.module_pass(lambda mod, _: {call}, opt_level=0, name="P")'

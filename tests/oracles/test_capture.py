@@ -1,8 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from tvm.relax.dpl import is_op, rewrite_call, wildcard
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 from oracles.core.evidence import evidence_of, short_function
+
+
+@I.ir_module
+class Clipped:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.clip(x, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +45,11 @@ def test_error_outside_tvm_keeps_its_own_frames_without_line_numbers_or_director
     evidence = evidence_of(caught.value)
     assert evidence.kind == "KeyError"
     assert evidence.frames[0] == "test_capture.py:of_the_user"
+
+
+def test_functions_whose_files_tvm_does_not_tell_are_named() -> None:
+    attributes = is_op("relax.clip")(wildcard(), wildcard(), wildcard()).has_attr({"axis": 1})
+    with pytest.raises(Exception, match="reflection metadata") as caught:
+        rewrite_call(attributes, lambda call, found: call, Clipped["main"])
+    assert "relax::RewriteCall" in evidence_of(caught.value).details.functions
+    assert evidence_of(caught.value).frames[0].endswith("MatchAttrs"), "signatures are made of these"

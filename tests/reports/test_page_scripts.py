@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from page_samples import SOURCE, full, sample_page
@@ -95,6 +96,14 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     issue = run(f"RF.text(RF.finding('{first.id}').issue)")
     assert issue.partition("\n")[0].endswith("FuseOps dies")
     assert "print('<script>')" in issue
+    filing = urlsplit(run(f"RF.filing(RF.finding('{first.id}'))"))
+    assert filing.geturl().startswith("https://github.com/apache/tvm/issues/new?")
+    title, _, body = issue.partition("\n")
+    assert parse_qs(filing.query) == {"title": [title.removeprefix("# ")], "body": [body.removeprefix("\n")]}
+    run(f"RF.data.lines.push('x'.repeat(8000)); RF.finding('{first.id}').issue.push(RF.data.lines.length - 1)")
+    short = urlsplit(run(f"RF.filing(RF.finding('{first.id}'))"))
+    assert parse_qs(short.query) == {"title": [title.removeprefix("# ")]}
+    run(f"RF.finding('{first.id}').issue.pop()")
     entry = run(f"RF.knownEntry(RF.finding('{first.id}'))")
     (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries
     assert (listed.id, listed.culprit, listed.reference) == (first.id, first.culprit, known.reference)

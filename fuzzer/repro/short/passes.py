@@ -10,6 +10,7 @@ from typing import Any
 
 from fuzzer.repro.bundle import select
 from relaxkit.passes.arguments import CONFIGURED, tree_of
+from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.relaid import suggestions
 
 HELPERS = ("relaxkit/passes/relaid.py", "relaxkit/passes/tuned.py")
@@ -72,6 +73,20 @@ def written(expression: str, alone: bool) -> WrittenPass:
     if of_function and not alone:
         return WrittenPass(definitions, _text(ast.Call(made.func, [function], made.keywords[:1])), options=options)
     return WrittenPass(definitions, _text(function.body), given, of_function, options)
+
+
+def edited(ref: PassRef) -> tuple[str, str, PassRef] | None:
+    """Take from the text of a pass what it makes of the module first, and the name that this gives the module.
+
+    Returns:
+        The name, the edit, and the pass without it; ``None`` where a pass of TVM's is given the module as it is.
+    """
+    if ref.is_user or not (form := written(ref.expression, False)).given or form.definitions:
+        return None
+    match tree_of(form.call):
+        case ast.Call(ast.Call() as made, [ast.Call(ast.Attribute(ast.Name(given))) as edit]) if given == form.given:
+            return given, _text(edit), PassRef(ref.name, _text(made))
+    return None
 
 
 def _helpers(call: ast.expr) -> Iterator[str]:

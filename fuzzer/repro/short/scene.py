@@ -18,7 +18,7 @@ from fuzzer.core.text import first_line, without_headers
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.passes import WrittenPass, written
+from fuzzer.repro.short.passes import WrittenPass, edited, written
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import Result, apply, equal
 from relaxkit.ir.functions import relax_functions
@@ -226,6 +226,10 @@ def scenes(failure: FailingCase) -> Iterator[Scene]:
         whole = whole[: len(stages) - len(plan.prepare)]
     place = len(plan.prepare) + (index or 0)
     if index is not None and len(stages) > place:
+        if (first := edited(whole[index])) is not None:
+            given, edit, alone = first
+            changed = eval(edit, {**namespace(), given: from_json_graph_str(stages[place])})
+            yield Scene(failure, str(tvm.ir.save_json(changed)), (), (alone,), index)
         yield Scene(failure, stages[place], (), (whole[index],), index)
         if len(rest := _acting(whole[index:], stages[place:])) > 1:
             yield Scene(failure, stages[place], (), rest, index)

@@ -181,7 +181,7 @@ RF.findingHead = function (finding) {
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
-      finding.known?.cause && [fact("cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.cause.reason), fact("where", RF.linked(finding.known.cause.place)),
+      finding.known?.cause && [fact("cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.found_for + finding.known.cause.reason), fact("where", RF.linked(finding.known.cause.place)),
         fact("possible fix", finding.known.cause.mend)],
       fact("see also", finding.others),
       fact("note", finding.note),
@@ -195,6 +195,7 @@ RF.findingHead = function (finding) {
     RF.h("div", { class: "tools" },
       finding.issue && RF.copy("Copy title", () => RF.text(finding.issue).split("\n")[0].slice(2)),
       finding.issue && RF.copy("Copy body", () => RF.text(finding.issue).split("\n").slice(2).join("\n")),
+      finding.issue && RF.text(finding.issue).startsWith("# [Bug]") && RF.h("a", { class: "button", href: RF.filing(finding), target: "_blank", rel: "noopener" }, "New issue"),
       RF.copy("Copy the entry for findings.toml", () => RF.knownEntry(finding)),
       RF.h("a", { class: "button", href: RF.upstream(finding), target: "_blank", rel: "noopener" }, "Search upstream")));
 };
@@ -222,6 +223,14 @@ RF.sourceOf = function (frame) {
 // A text with links where it names files of TVM's.
 RF.linked = (text) => text.split(/((?:src|include|python)\/[\w./-]+\.(?:cc|h|py))\b/)
   .map((part, at) => (at % 2 ? RF.source(part, part) : part));
+
+// A new issue with title and body; GitHub refuses addresses that are too long: of a long one the title alone.
+RF.filing = function (finding) {
+  const [title, , ...body] = RF.text(finding.issue).split("\n");
+  const short = `https://github.com/apache/tvm/issues/new?title=${encodeURIComponent(title.slice(2))}`;
+  const whole = `${short}&body=${encodeURIComponent(body.join("\n"))}`;
+  return whole.length <= 8000 ? whole : short;
+};
 
 // What a maintainer would type: the pass, and the operator, or else what TVM's own message says without names and numbers.
 RF.upstream = function (finding) {
