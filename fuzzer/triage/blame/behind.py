@@ -19,6 +19,7 @@ from fuzzer.triage.blame.inference import rebuilt
 from fuzzer.triage.blame.likeness import same, unsound
 from oracles.core.applicability import refusal_of
 from oracles.core.blame import PassTrace
+from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import apply
 from oracles.core.verdict import Evidence, Verdict
 from oracles.structural.well_formed import has_unlisted_device
@@ -125,6 +126,17 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
                 (trace.running or [str(Culprit.LLVM)])[-1],
                 f"it raises an error on the well-formed kernel {var.name_hint}",
             )
+    return None
+
+
+def reader(failed: FailedCase) -> Blame | None:
+    """Blame the part of TVM that raises when a module is read again; no frame of JSON's own code has a place."""
+    try:
+        tvm.ir.load_json(str(tvm.ir.save_json(failed.subject.output.module)))
+    except Exception as error:
+        file, _, function = evidence_of(error).frames[0].partition(":")
+        if file.startswith(("include/", "src/")):
+            return Blame(function, "it raises an error on what it has written itself")
     return None
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fuzzer.triage.blame.failed_case import FailedCase
 from fuzzer.triage.blame.hooks import argument
 from fuzzer.triage.blame.likeness import CONTRADICTION, SIGNATURE, calls_in, same
 from fuzzer.triage.blame.operators import on_values
+from fuzzer.triage.traits import REBUILDERS
 from oracles.core.evidence import evidence_of
 from oracles.core.verdict import Evidence
 from relaxkit.ir.functions import relax_items
@@ -37,9 +39,17 @@ def inference(failed: FailedCase) -> Blame | None:
     return None
 
 
+def builder(failed: FailedCase) -> Blame | None:
+    """Blame the block builder for what shows at a pass that does nothing but rebuild, and does not run inside."""
+    if failed.is_own or failed.elementary not in REBUILDERS:
+        return None
+    return Blame(str(Culprit.BUILDER), f"{failed.elementary} fails in the same way, which does nothing but rebuild")
+
+
 def inference_of_others(failed: FailedCase) -> Blame | None:
     """Blame type inference for what it makes of a call of others than the variables that the call has."""
-    stood_in = ((call, each) for call in calls_in(failed.given) for each in _stand_ins(call))
+    modules = [failed.given, *([failed.made] * (failed.made is not None))]
+    stood_in = ((call, each) for module in modules for call in calls_in(module) for each in _stand_ins(call))
     for made, (values, what) in stood_in:
         try:
             known, other = (relax.BlockBuilder().normalize(on_values(each, made)).ty for each in ({}, values))
@@ -60,9 +70,12 @@ def _stand_ins(call: Any) -> Iterator[tuple[dict[Any, Any], str]]:
     with contextlib.suppress(TypeError):  # numpy does not know the dtype
         constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized}
         yield constants, "constants of the same types"
+    unknown = [var for var in tensors if var.ty.shape is None and var.ty.ndim >= 0]
+    ones = [(var, relax.TensorType([1] * var.ty.ndim, var.ty.dtype, var.ty.vdevice)) for var in unknown]
     types = [(var, relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim, vdevice=var.ty.vdevice)) for var in tensors]
     if not call.ty_args:  # it does not say what its operands are
         yield {var: relax.Var("x", ty) for var, ty in types}, "operands of unknown shape"
+        yield {var: relax.Var("x", ty) for var, ty in ones}, "operands of a known shape"
 
 
 def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[tuple[Evidence, str]]:
@@ -72,7 +85,7 @@ def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[
         module: The module.
         asked: Gives a parameter another type.
     """
-    builder = _Rebuilder(module)
+    builder = Rebuilder(module)
     works = [functools.partial(builder.rebuild, function, asked) for _, function in relax_items(module)]
     for work in (*works, builder.builder_.finalize):
         try:
@@ -82,12 +95,27 @@ def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[
 
 
 @relax.expr_functor.mutator
-class _Rebuilder(relax.PyExprMutator):
-    """Rebuilds a function, with the types of parameters that were asked for."""
+class Rebuilder(relax.PyExprMutator):
+    """Rebuilds functions: with other types of parameters, or an expression of its own for each use of some variables.
+
+    Attributes:
+        operator: Of the call that it came to.
+    """
 
     operator = ""
 
+    def __init__(self, module: Any, repeated: Mapping[Any, Any] = MappingProxyType({})) -> None:
+        super().__init__(module)
+        self._module, self._repeated = module, repeated
+
+    def module(self) -> Any:
+        """Return the rebuilt module."""
+        for var, function in relax_items(self._module):
+            self.builder_.update_func(var, self.visit_expr(function))
+        return self.builder_.get()
+
     def rebuild(self, function: Any, asked: Callable[[Any], Any] | None) -> Any:
+        """Rebuild a function, with the types of parameters that are asked for."""
         if asked is None:
             return self.visit_expr(function)
         params = [relax.Var(param.name, asked(param) or param.ty) for param in function.params]
@@ -99,5 +127,10 @@ class _Rebuilder(relax.PyExprMutator):
         return body
 
     def visit_call_(self, call: Any) -> Any:
+        """Note the operator."""
         self.operator = (operator_of(call) or "a call").removeprefix("relax.")
         return super().visit_call_(call)
+
+    def visit_var_(self, var: Any) -> Any:
+        """Emit the expression once more."""
+        return self.builder_.emit(self._repeated[var]) if var in self._repeated else super().visit_var_(var)

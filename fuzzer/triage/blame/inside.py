@@ -15,13 +15,14 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.inference import Rebuilder
 from fuzzer.triage.blame.likeness import calls_in, made_by, shows, unsound
-from fuzzer.triage.traits import ELEMENTARY
+from fuzzer.triage.traits import ELEMENTARY, REBUILDERS
 from oracles.core.blame import first_writer, first_wrong, names_inside
 from oracles.core.module_facts import apply, complaint
 from oracles.core.verdict import Verdict
-from relaxkit.ir.functions import relax_functions, relax_items
-from relaxkit.ir.walk import operator_of, places
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import nodes, operator_of, places
 from relaxkit.passes.contract import OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.passes.plan import preparing
@@ -91,9 +92,11 @@ def _repeating(failed: FailedCase) -> Any:
     calls = {var: value for var, value in bound.items() if isinstance(value, relax.Call)}
     for module, repeated in ((given, reads), (output, calls)):
         with contextlib.suppress(Exception):  # a module that cannot be rebuilt
-            copied = _Repeater(module, repeated).repeat()
+            copied = Rebuilder(module, repeated).module()
             shared = made_by(Trait.SHARES, copied)
-            if complaint(copied) is None and shared is not None and shows(shared, failed.evidence):
+            alone = [copied, *(apply(getattr(relax.transform, each)(), copied).module for each in REBUILDERS)]
+            innocent = complaint(copied) is None and not any(shows(each, failed.evidence) for each in alone)
+            if innocent and shared is not None and shows(shared, failed.evidence):
                 return copied
     return None
 
@@ -108,23 +111,27 @@ def sharing_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdi
     return next(((alone, each) for each in judge_request(alone, (OracleName.WELL_FORMED,)) if each.evidence), None)
 
 
-@relax.expr_functor.mutator
-class _Repeater(relax.PyExprMutator):
-    """Rebuilds the functions of a module, with an expression of its own for each use of some variables."""
+def analysis_inside(failed: FailedCase) -> Blame | None:
+    """Blame an analysis that the pass asks, where it is wrong of a variable that the failure names."""
+    named = set(failed.evidence.message.replace(".", " ").split())
+    for name in _ANALYSES.keys() & failed.step.contract.inside:
+        for var in _ANALYSES[name](failed.given):
+            if str(var.name) in named:
+                return Blame(name, f"what it says of {var.name} is wrong, and {failed.step.ref.name} asks it")
+    return None
 
-    def __init__(self, module: Any, repeated: dict[Any, Any]) -> None:
-        super().__init__(module)
-        self._module, self._repeated = module, repeated
 
-    def repeat(self) -> Any:
-        """Return the rebuilt module."""
-        for var, function in relax_items(self._module):
-            self.builder_.update_func(var, self.visit_expr(function))
-        return self.builder_.get()
+def _unseen(module: Any) -> Iterator[Any]:
+    """Yield the variables of dataflow blocks that a binding uses of which ``udchain`` does not know."""
+    for block in nodes(module, relax.DataflowBlock)[0]:
+        known = relax.analysis.udchain(block)
+        for binding in block.bindings:
+            users = {var: [*known[var]] for var in relax.analysis.free_vars(binding.value) if var in known}
+            yield from (var for var, those in users.items() if binding.var not in those)
 
-    def visit_var_(self, var: Any) -> Any:
-        """Emit the expression once more."""
-        return self.builder_.emit(self._repeated[var]) if var in self._repeated else super().visit_var_(var)
+
+_ANALYSES: dict[str, Callable[[Any], Iterator[Any]]] = {"relax.analysis.udchain": _unseen}
+"""Analyses that passes ask (``Contract.inside``), and of which variables of a module they are wrong."""
 
 
 def spoiler(failed: FailedCase) -> Blame | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +13,50 @@ from tvm import relax
 
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.triage.blame.failed_case import FailedCase
-from fuzzer.triage.blame.likeness import calls_in, made_by, shows
-from oracles.core.verdict import Evidence
+from fuzzer.triage.blame.likeness import UNBUILT, calls_in, made_by, shows
+from oracles.core.verdict import NOT_AS_DOCUMENTED
 from oracles.numeric.oracle import undocumented
-from oracles.semantics.single import NAME
-from relaxkit.ir.types import dims_of, flat
+from oracles.semantics.replay import FLOAT8, fault_of
+from oracles.semantics.single import NAME, SingleCall
+from relaxkit.ir.types import dims_of, flat, without_agreed_devices
 from relaxkit.ir.walk import expressions, nodes, operator_of
 from relaxkit.passes.contract import Trait
 from relaxkit.passes.contracts import the_pass
-from relaxkit.runtime.values import from_tvm, to_tvm
+from relaxkit.runtime.values import arrays_in, from_tvm, to_tvm
 
+_CAST = "relax.astype"
 _NO_DTYPE = ("None", "", "void")
 
 
-def lowering_behind(failed: FailedCase) -> Blame | None:
-    """Blame the lowering of a call in what the judged pass makes."""
-    return None if failed.made is None else of_operators(failed.made, failed.evidence)
+def lowering(failed: FailedCase) -> Blame | None:
+    """Blame the lowering of an operator of which a call alone fails in the same way."""
+    reason = "a single call of it, with operands of known types, fails in the same way without the pass"
+    made = failed.subject.output.module if failed.index is None else failed.made
+    module = made if failed.evidence.kind in UNBUILT else failed.given
+    return _of_calls(module, lambda alone: shows(alone, failed.evidence), reason)
 
 
-def lowering_inside(failed: FailedCase) -> Blame | None:
-    """Blame the lowering of a call in what the judged pass is given."""
-    return of_operators(failed.given, failed.evidence)
+def retyped(failed: FailedCase) -> Blame | None:
+    """Blame the lowering of an operator that gives a call alone, of operands of the same types, another type."""
+
+    def is_retyped(alone: Any) -> bool:
+        legal = made_by(Trait.LEGALIZES, alone)
+        if legal is None:
+            return False
+        before, after = without_agreed_devices(alone[NAME].ret_ty, legal[NAME].body.body.ty)
+        return not before.is_base_of(after)
+
+    reason = "it gives a call of it by itself another type than the operator has"
+    return _of_calls(failed.given if failed.made is None else failed.made, is_retyped, reason)
+
+
+def _of_calls(module: Any, fails: Callable[[Any], bool], reason: str) -> Blame | None:
+    """Blame the lowering of the first operator of which a call alone, of operands whose types say all, fails."""
+    for call in [] if module is None else calls_in(module):
+        with contextlib.suppress(Exception):  # no call of it can be made alone
+            if (alone := _alone(call, module.global_infos)) is not None and fails(alone):
+                return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
+    return None
 
 
 def documented(failed: FailedCase) -> Blame:
@@ -41,21 +65,28 @@ def documented(failed: FailedCase) -> Blame:
     return Blame(f"{Culprit.LOWERING} of {operator}", "a call of it by itself gives another result")
 
 
-def of_operators(module: Any, evidence: Evidence) -> Blame | None:
-    """Blame the lowering of an operator: a call of it alone, of operands whose types say all, fails in the same way."""
-    for call in calls_in(module):
-        with contextlib.suppress(Exception):  # no call of it can be made alone
-            if (alone := _alone(call)) is None:
-                continue
-            for key, infos in (module.global_infos or {}).items():
-                alone.update_global_info(key, infos)
-            if shows(alone, evidence):
-                reason = "a single call of it, with operands of known types, fails in the same way without the pass"
-                return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
+def conversion(failed: FailedCase) -> Blame | None:
+    """Blame the conversion of float8 for what a cast by itself, or of an operand of the call, shows."""
+    if failed.evidence.details.operator != FLOAT8:
+        return None
+    wrong = undocumented(failed.subject)
+    operands = [] if wrong is None else arrays_in(wrong.call.arguments)
+    if failed.evidence.details.entry == _CAST or any(map(_is_cast_wrongly, operands)):
+        return Blame(str(Culprit.FLOAT8), "a cast by itself shows it")
     return None
 
 
-def _alone(call: relax.Call) -> Any:
+def _is_cast_wrongly(array: Any) -> bool:
+    """Say whether a cast of an array of float8 to float32 gives another result than is documented."""
+    if not array.dtype.name.startswith("float8"):
+        return False
+    x, builder = relax.Var("x", relax.TensorType(array.shape, array.dtype.name)), relax.BlockBuilder()
+    with builder.function(NAME, [x]):
+        builder.emit_func_output(builder.emit(relax.op.astype(x, "float32")))
+    return fault_of(SingleCall(_CAST, builder.get(), (array,))) is not None
+
+
+def _alone(call: relax.Call, infos: Any) -> Any:
     """Return a module of one call, of parameters of the same types; ``None`` where these leave something open."""
     variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
     params = {each: relax.Var(f"x{at}", each.ty) for at, each in enumerate(dict.fromkeys(variables))}
@@ -67,9 +98,12 @@ def _alone(call: relax.Call) -> Any:
         return None
     symbols = relax.analysis.free_symbolic_vars(relax.Function([*params.values()], relax.SeqExpr([], new), call.ty))
     builder = relax.BlockBuilder()
-    with builder.function("main", [*params.values(), *([relax.Var("dims", relax.ShapeType(symbols))] * bool(symbols))]):
+    with builder.function(NAME, [*params.values(), *([relax.Var("dims", relax.ShapeType(symbols))] * bool(symbols))]):
         builder.emit_func_output(builder.emit(new))
-    return builder.get()
+    made = builder.get()
+    for key, listed in (infos or {}).items():
+        made.update_global_info(key, listed)
+    return made
 
 
 def on_values(values: dict[Any, Any], call: Any) -> Any:
@@ -108,8 +142,11 @@ def generator(failed: FailedCase) -> Blame | None:
 
 def reductions(failed: FailedCase) -> Blame | None:
     """Blame what makes loops of reductions, where one begins in the first iteration of a loop."""
+    alone = undocumented(failed.subject) if failed.evidence.kind == NOT_AS_DOCUMENTED else None
+    lowered = None if alone is None else made_by(Trait.LEGALIZES, alone.call.module)
     what = "it has a reduction initialized in the first iteration of its loop, of which there is none over a dim of 0"
-    return Blame(str(Culprit.REDUCTIONS), what) if begins_in_a_loop(failed.subject.output.module) else None
+    begun = any(map(begins_in_a_loop, (failed.subject.output.module, lowered)))
+    return Blame(str(Culprit.REDUCTIONS), what) if begun else None
 
 
 def begins_in_a_loop(module: Any) -> bool:

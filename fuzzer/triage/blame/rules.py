@@ -7,17 +7,16 @@ from collections.abc import Callable
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
-from fuzzer.triage.blame.behind import loses_devices, overwriting, pass_behind
+from fuzzer.triage.blame.behind import loses_devices, overwriting, pass_behind, reader
 from fuzzer.triage.blame.failed_case import FailedCase
 from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong
-from fuzzer.triage.blame.inference import inference, inference_of_others
-from fuzzer.triage.blame.inside import pass_inside, sharing, spoiler, writer
+from fuzzer.triage.blame.inference import builder, inference, inference_of_others
+from fuzzer.triage.blame.inside import analysis_inside, pass_inside, sharing, spoiler, writer
 from fuzzer.triage.blame.likeness import DECLARED, UNBUILT
-from fuzzer.triage.blame.operators import documented, generator, lowering_behind, lowering_inside, reductions, unlowered
-from oracles.core.verdict import NOT_AS_DOCUMENTED, Verdict
+from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Notation, Verdict
 from oracles.gradient.oracle import KIND as WRONG_GRADIENT
 from oracles.measure.input_variations import Variation
-from oracles.semantics.replay import FLOAT8
 from relaxkit.passes.contract import Circumstance, OracleName, Trait
 from relaxkit.passes.contracts import the_pass
 
@@ -25,7 +24,6 @@ _OTHERWISE = frozenset({"not-done", "wrong-value", WRONG_GRADIENT})
 _OF_REGISTERS = ("VirtualMachineImpl::WriteRegister", "VirtualMachineImpl::ReadRegister")
 _MACHINE = Blame(str(Culprit.MACHINE), "registers are named by the virtual machine's code generator, not by modules")
 _SHAPES = Blame(the_pass(Trait.FORGETS_SHAPES), "what it makes is all that writes and reads values of symbolic dims")
-_FLOAT8 = Blame(str(Culprit.FLOAT8), "a cast by itself shows it")
 _When = Callable[[FailedCase], bool]
 _Rule = Callable[[FailedCase], Blame | None]
 """Says who is at fault, if that is not the judged pass; ``None`` for the next rule."""
@@ -40,34 +38,31 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
     """
     failed = FailedCase.of(case, verdict, elementary)
-    rules = next((rules for of_them, rules in _RULES if of_them(failed)), _OTHER_RULES)
-    answers = (rule(failed) for rule, when in rules if when(failed))
-    found = next((each for each in answers if each is not None), None)
+    rules = next(rules for of_them, rules in _RULES if of_them(failed))
+    found = next(filter(None, (rule(failed) for rule in rules)), None)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)
 
 
-def _always(_: FailedCase) -> bool:
-    return True
+def _if(when: _When, rule: _Rule) -> _Rule:
+    return lambda failed: rule(failed) if when(failed) else None
 
 
 def _is_of_a_step(failed: FailedCase) -> bool:
     return failed.index is not None
 
 
-def _is_of_a_form(failed: FailedCase) -> bool:
-    """Say whether no results were compared."""
-    return failed.verdict.oracle is not OracleName.NUMERIC
-
-
 def _crashes(failed: FailedCase) -> bool:
     return failed.verdict.oracle is OracleName.CRASH
 
 
+def _lowers(failed: FailedCase) -> bool:
+    return Trait.LOWERS_OPERATORS in failed.step.contract.traits
+
+
 def _is_of_a_lowering(failed: FailedCase) -> bool:
     """Say whether TVM's own code raises, or the judged pass, which lowers operators, changes what types it finds."""
-    lowers = Trait.LOWERS_OPERATORS in failed.step.contract.traits
     placed = _crashes(failed) and symptom_of_verdict(failed.verdict).place != ""
-    return _is_of_a_form(failed) and (placed or (lowers and failed.evidence.kind in DECLARED))
+    return placed or (_lowers(failed) and failed.evidence.kind in DECLARED)
 
 
 def _is_of_kind(*kinds: str) -> _When:
@@ -83,10 +78,6 @@ def _loses_devices(failed: FailedCase) -> bool:
     return failed.evidence.kind in UNBUILT and loses_devices(failed)
 
 
-def _casts_float8(failed: FailedCase) -> bool:
-    return (failed.evidence.details.entry, failed.evidence.details.operator) == ("relax.astype", FLOAT8)
-
-
 def _reads_shapes(failed: FailedCase) -> bool:
     return failed.evidence.kind == "uninitialized-read" and "heap_data[" in failed.evidence.details.error
 
@@ -99,40 +90,48 @@ def _is_of_a_gradient(failed: FailedCase) -> bool:
     return failed.evidence.kind == WRONG_GRADIENT and failed.evidence.details.operator.startswith("relax.")
 
 
+def _is_not_loaded(failed: FailedCase) -> bool:
+    return failed.evidence.details.notation is Notation.JSON and reader(failed) is not None
+
+
 def _modifies(failed: FailedCase) -> bool:
     details = failed.evidence.details
     return failed.evidence.kind == "mutated" or details.circumstance == Circumstance.IMMUTABLE.value
 
 
-_UNBUILT_RULES: tuple[tuple[_Rule, _When], ...] = (
-    (pass_behind, _always),
-    (lowering_behind, _always),
-    (pass_inside, _is_of_a_step),
-    (sharing, _is_of_a_step),
-    (unlowered, _is_of_a_step),
+_UNBUILT_RULES: tuple[_Rule, ...] = (
+    pass_behind,
+    lowering,
+    _if(_is_of_kind("run-error"), retyped),
+    *(_if(_is_of_a_step, each) for each in (pass_inside, sharing, unlowered)),
 )
-_OTHER_RULES: tuple[tuple[_Rule, _When], ...] = (
-    (hook_wrong, _is_of_kind(*_OTHERWISE)),
-    (spoiler, _crashes),
-    (pass_inside, _is_of_a_form),
-    (sharing, _is_of_a_form),
-    (hook_raising, _is_of_a_form),
-    (inference, _is_of_a_form),
-    (lowering_inside, _is_of_a_lowering),
-    (hook_wrong, _crashes),
-    (inference_of_others, _is_of_a_form),  # last: some of it kills the process
+_FORM_RULES: tuple[_Rule, ...] = (
+    _if(_is_of_kind(*_OTHERWISE), hook_wrong),
+    _if(_crashes, spoiler),
+    analysis_inside,
+    pass_inside,
+    sharing,
+    hook_raising,
+    inference,
+    builder,
+    _if(_is_of_a_lowering, lowering),
+    _if(lambda failed: _crashes(failed) and _lowers(failed), retyped),
+    _if(_crashes, hook_wrong),
+    inference_of_others,  # last: some of it kills the process
 )
-_RULES: tuple[tuple[_When, tuple[tuple[_Rule, _When], ...]], ...] = (
-    (_is_of_a_register, ((lambda _: _MACHINE, _always),)),
+_RULES: tuple[tuple[_When, tuple[_Rule, ...]], ...] = (
+    (_is_of_a_register, (lambda _: _MACHINE,)),
     (_loses_devices, ()),
     (_is_of_kind(*UNBUILT), _UNBUILT_RULES),
-    (_reads_shapes, ((lambda _: _SHAPES, _always),)),
-    (_is_of_kind("second-call-differs", "later-call-differs"), ((overwriting, _always),)),
-    (_casts_float8, ((lambda _: _FLOAT8, _always),)),
-    (_is_of_no_elements, ((reductions, _always),)),
-    (_is_of_kind(NOT_AS_DOCUMENTED), ((generator, _always), (documented, _always))),
-    (_is_of_a_gradient, ((gradient, _always),)),
+    (_reads_shapes, (lambda _: _SHAPES,)),
+    (_is_of_kind("second-call-differs", "later-call-differs"), (overwriting,)),
+    (_is_of_no_elements, (reductions,)),
+    (_is_of_kind(NOT_AS_DOCUMENTED), (conversion, generator, documented)),
+    (_is_of_a_gradient, (gradient,)),
+    (_is_not_loaded, (reader,)),
     (lambda failed: failed.index is None, ()),
-    (_modifies, ((writer, _always),)),
+    (_modifies, (writer,)),
+    (lambda failed: failed.verdict.oracle is OracleName.NUMERIC, (_if(_is_of_kind(*_OTHERWISE), hook_wrong),)),
+    (lambda _: True, _FORM_RULES),
 )
 """The rules of each kind of failure, by the first that holds: none where the judged pass is at fault."""

@@ -57,6 +57,7 @@ ROWS: tuple[Contract, ...] = (
         "DataflowBlockRewrite",
         where="relax",
         preconditions=(no_calls_in_place,),
+        inside=("relax.analysis.udchain",),  # binding_rewrite.cc: FunctionUseDef
         functions=ONE_BY_ONE,
         idempotence=Idempotence.FIXPOINT,
         fixpoint_runs=3,

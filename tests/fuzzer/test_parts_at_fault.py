@@ -1,0 +1,315 @@
+"""Parts of TVM that are no passes and at fault, each with a twin in which the pass that calls them is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+from weighing import case_of, weighed
+
+from fuzzer.core.case import Case
+from fuzzer.triage.blame.behind import reader
+from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[IsolatedWorker]:
+    with IsolatedWorker() as worker:
+        yield worker
+
+
+def blamed(worker: IsolatedWorker, module: Any, judged: str, expression: str, oracle: OracleName) -> str:
+    case = Case(str(tvm.ir.save_json(module)), (PassRef(judged, expression),), 0)
+    return weighed(worker, case, oracle).blame
+
+
+# The lowering of an operator, of which a call alone gets another type.
+
+
+@I.ir_module
+class Transposed:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0), I.vdevice("llvm", 1)]})
+
+    @T.prim_func(private=True, s_tir=True)
+    def transpose(x: T.Buffer((2, 2), "float32"), y: T.Buffer((2, 2), "float32")):
+        for i, j in T.grid(2, 2):
+            with T.sblock("transpose"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = x[vj, vi]
+
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32")) -> R.Tensor((2, 2), "float32", "llvm:1"):
+        cls = Transposed
+        lv: R.Tensor((2, 2), "float32", "llvm:1") = R.to_vdevice(x, "llvm:1")
+        return R.call_tir(cls.transpose, (lv,), out_ty=R.Tensor((2, 2), "float32", "llvm:1"))
+
+
+_RELAID = 'tvm.transform.module_pass(lambda mod, _: relaid(mod, "reversed"), opt_level=0, name="laid")'
+_UNPLACED = """
+import tvm
+from tvm import relax
+
+@relax.expr_functor.mutator
+class Unplaced(relax.PyExprMutator):
+    def visit_call_(self, call):
+        if call.op.name != "relax.call_tir":
+            return call
+        return relax.Call(call.op, call.args, call.attrs, [relax.TensorType(call.ty.shape, call.ty.dtype)])
+
+def unplaced():
+    def run(module, _):
+        mutator = Unplaced(module)
+        made = module.clone()
+        made.update_func(module.get_global_var("main"), mutator.visit_expr(module["main"]))
+        return made
+    return tvm.transform.module_pass(run, opt_level=0, name="unplaced")
+"""
+
+
+def test_a_lowering_that_loses_the_device_of_a_result_is_blamed_for_the_kernel_that_writes_it(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    part = blamed(worker, Transposed, "suggest_layout_transforms", _RELAID, OracleName.NUMERIC)
+    assert part == "lowering of relax.layout_transform"
+    (tmp_path / "unplaced.py").write_text(_UNPLACED)
+    twin = blamed(worker, Transposed, "unplaced", f"user:{tmp_path / 'unplaced.py'}:unplaced", OracleName.NUMERIC)
+    assert twin == "unplaced", "the pass itself loses it"
+
+
+@I.ir_module
+class Pooled:
+    @R.function(private=True)
+    def main(x: R.Tensor((1, 1, 2, 2), "int8")) -> R.Tensor((1, 1, 2, 2), "int8"):
+        lv: R.Tensor((1, 1, 2, 2), "int8") = R.nn.avg_pool2d(x)
+        lv1: R.Tensor((1, 1, 2, 2), "int8") = R.add(lv, x)
+        return lv1
+
+
+def test_a_lowering_to_another_dtype_is_blamed_for_what_the_next_call_raises(worker: IsolatedWorker) -> None:
+    assert weighed(worker, case_of(Pooled, "LegalizeOps"), OracleName.CRASH).blame == "lowering of relax.nn.avg_pool2d"
+
+
+@I.ir_module
+class Compared:
+    @R.function
+    def main(
+        x: R.Tensor((1, 2, 2, 2), "float32"),
+        x1: R.Tensor((2,), "float32"),
+        x2: R.Tensor((1, 2), "int64"),
+        x3: R.Tensor((2, 2, 1, 1), "float32"),
+    ) -> R.Tensor((1, 2, 2, 2), "bool"):
+        with R.dataflow():
+            lv: R.Tensor((2,), "float32") = R.abs(x1)
+            lv1 = R.index_tensor(lv, (x2,))
+            lv2: R.Tensor((1, 2, 2, 2), "float32") = R.nn.conv2d(x, x3)
+            lv3: R.Tensor((1, 2, 2, 2), "bool") = R.greater(lv2, R.const(1.0, "float32"))
+            R.output(lv1, lv3)
+        return lv3
+
+
+def test_a_lowering_is_blamed_for_a_call_that_a_pass_before_it_has_made(worker: IsolatedWorker) -> None:
+    expression = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW2c", "OIHW2o"]})'
+    part = blamed(worker, Compared, "ConvertLayout", expression, OracleName.NUMERIC)
+    assert part == "lowering of relax.layout_transform"
+
+
+# What generates kernels.
+
+
+@I.ir_module
+class Remainder:
+    @R.function
+    def main(x: R.Tensor((8,), "float8_e4m3fn")) -> R.Tensor((8,), "float8_e4m3fn"):
+        lv: R.Tensor((8,), "float8_e4m3fn") = R.floor_mod(x, R.const(2.0, "float8_e4m3fn"))
+        return lv
+
+
+def test_the_conversion_of_float8_is_blamed_for_what_an_operator_makes_of_operands_that_it_casts_wrongly(
+    worker: IsolatedWorker,
+) -> None:
+    """Generated C gives what is documented, too, but only because the error cancels there."""
+    part = weighed(worker, case_of(Remainder, "LegalizeOps"), OracleName.NUMERIC).blame
+    assert part == "float8 conversion of TIR"
+
+
+@I.ir_module
+class Multiplied:
+    @R.function
+    def main(
+        x: R.Tensor((4,), "float32"), x1: R.Tensor((1, "k"), "float32"), x2: R.Tensor(("k", 1), "float32")
+    ) -> R.Tuple(R.Tensor((4,), "float32"), R.Tensor((1, 1), "float32")):
+        k = T.int64()  # noqa: F841  # the parser reads it
+        with R.dataflow():
+            lv: R.Tensor((4,), "float32") = R.sort(x)
+            lv1: R.Tensor((1, 1), "float32") = R.matmul(x1, x2)
+            R.output(lv, lv1)
+        return (lv, lv1)
+
+
+def test_the_maker_of_kernels_is_blamed_for_sums_over_no_elements_of_a_call_that_is_lowered_later(
+    worker: IsolatedWorker,
+) -> None:
+    part = blamed(worker, Multiplied, "DispatchSortScan", "relax.backend.DispatchSortScan()", OracleName.NUMERIC)
+    assert part == "te.create_prim_func"
+
+
+# What reads modules.
+
+
+@I.ir_module
+class Empty:
+    @R.function
+    def main(x: R.Tensor((2, 0), "float32")) -> R.Tensor((2, 0), "float32"):
+        return x
+
+
+def test_who_reads_a_tensor_is_blamed_for_one_that_it_does_not_read(worker: IsolatedWorker) -> None:
+    expression = 'relax.transform.BindParams("main", {"x": np.ones((2, 0)).astype("float32")})'
+    assert blamed(worker, Empty, "BindParams", expression, OracleName.ROUNDTRIP) == "runtime::Tensor::Load"
+    sound = FailedCase.of(case_of(Empty, "Normalize"), Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "JSON"))
+    assert reader(sound) is None, "it reads what it has written"
+
+
+# What runs inside of a pass, or is asked by one.
+
+
+@I.ir_module
+class Negated:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        lv: R.Tensor((1,), "float32") = R.negative(x)
+        lv1: R.Tensor((1,), "float32") = R.negative(lv)
+        lv2: R.Tensor((1,), "float32") = R.add(lv1, lv)
+        return lv2
+
+
+_PATTERNS = """(lambda rewriter: tvm.transform.module_pass(lambda mod, _: rewriter(mod), opt_level=0,
+name="PatternMatchingRewriter"))(relax.dpl.PatternMatchingRewriter.from_module(tvm.script.from_source('''
+@I.ir_module
+class Rewriter:
+    @R.function
+    def pattern(x: R.Tensor("float32")):
+        return R.negative(R.negative(x))
+
+    @R.function
+    def replacement(x: R.Tensor("float32")):
+        return x
+''')))"""
+
+
+def test_the_elimination_is_not_blamed_for_what_it_is_given(worker: IsolatedWorker) -> None:
+    part = blamed(worker, Negated, "PatternMatchingRewriter", _PATTERNS, OracleName.NUMERIC)
+    assert part == "PatternMatchingRewriter"
+
+
+def chosen() -> Any:
+    """Return a module in which a local function has an ``If`` of a type of its caller's dims."""
+    n = tvm.tirx.Var("n", "int64")
+    types = [relax.TensorType([n], "float32"), relax.TensorType((1,), "float32"), relax.TensorType(ndim=1)]
+    x, x1, x2 = params = [relax.Var(f"x{at}", ty) for at, ty in enumerate(types)]
+    builder, joined = relax.BlockBuilder(), relax.TupleType([x.ty, x2.ty])
+    one, other = (builder.normalize(relax.Tuple(each)) for each in ([x, x2], [x, x]))
+    computed = relax.Var("computed", x1.ty)
+    choice = typed(
+        relax.If(
+            relax.const(True), body_of([], one), body_of([(computed, builder.normalize(relax.op.abs(x1)))], other)
+        ),
+        joined,
+    )
+    inner = relax.Function([], body_of([(relax.Var("lv", joined), choice)], x1), x1.ty)
+    main = relax.Function(params, body_of([(relax.Var("inner", inner.ty), inner)], x1), x1.ty)
+    return tvm.IRModule({"main": main.with_attr("global_symbol", "main")})
+
+
+def body_of(bound: list[tuple[Any, Any]], result: Any) -> Any:
+    blocks = [relax.BindingBlock([relax.VarBinding(var, value) for var, value in bound])] if bound else []
+    return typed(relax.SeqExpr(blocks, result), result.ty)
+
+
+def typed(expr: Any, ty: Any) -> Any:
+    relax.expr._update_type(expr, ty)
+    return expr
+
+
+def test_the_block_builder_is_blamed_for_what_rebuilding_does_and_not_the_pass_that_rebuilds(
+    worker: IsolatedWorker,
+) -> None:
+    assert weighed(worker, case_of(chosen(), "EliminateCommonSubexpr"), OracleName.WELL_FORMED).blame == "block builder"
+
+
+@I.ir_module
+class Unseen:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            lv: R.Tensor("float32", ndim=1) = R.nn.gelu_tanh(x)
+            _lv1 = R.match_cast(lv, R.Tensor((1,), "float32"))
+            lv2: R.Tensor((1,), "float32") = R.sign(x)
+            R.output(lv2)
+        return lv2
+
+
+@I.ir_module
+class TwoBlocks:
+    @R.function
+    def main(x: R.Tensor((1,), "float32"), x1: R.Tensor((), "bool")) -> R.Tensor((1,), "float32"):
+        if x1:
+            with R.dataflow():
+                lv: R.Tensor((1,), "float32") = R.abs(x)
+                R.output(lv)
+            lv1: R.Tensor((1,), "float32") = x
+        else:
+            lv1: R.Tensor((1,), "float32") = x
+        with R.dataflow():
+            lv2: R.Tensor((1,), "float32") = R.abs(lv1)
+            R.output(lv2)
+        return lv2
+
+
+_EDIT = """relax.transform.function_pass(lambda f, mod, _: next(([edit := relax.DataflowBlockRewrite(k, f), {edit},
+edit.mutated_root_fn()][-1] for k in f.body.blocks if isinstance(k, relax.DataflowBlock) for b in k.bindings
+if isinstance(b.value, relax.Call){when}), f), opt_level=0, name="DataflowBlockRewrite")"""
+
+
+@pytest.mark.parametrize(
+    ("module", "edit", "when", "part"),
+    [
+        (
+            Unseen,
+            "edit.remove_unused(b.var)",
+            " and not relax.analysis.udchain(k)[b.var] and isinstance(b.var, relax.DataflowVar)",
+            "relax.analysis.udchain",
+        ),
+        (TwoBlocks, "edit.add(b.value)", "", "DataflowBlockRewrite"),
+    ],
+)
+def test_an_analysis_is_blamed_where_it_is_wrong_of_the_variable(
+    worker: IsolatedWorker, module: Any, edit: str, when: str, part: str
+) -> None:
+    expression = _EDIT.format(edit=edit, when=when)
+    assert blamed(worker, module, "DataflowBlockRewrite", expression, OracleName.WELL_FORMED) == part
+
+
+@I.ir_module
+class Taken:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1), "float32"), x1: R.Tensor("int64", ndim=1)) -> R.Tensor("float32", ndim=3):
+        lv: R.Tensor("float32", ndim=3) = R.take(x, x1, axis=0)
+        lv1: R.Tensor("float32", ndim=3) = R.matmul(x, lv)
+        return lv1
+
+
+def test_type_inference_is_blamed_for_a_call_that_the_pass_makes(worker: IsolatedWorker) -> None:
+    found = weighed(worker, case_of(Taken, "ReorderTakeAfterMatmul"), OracleName.WELL_FORMED)
+    assert found.blame == "type inference of einsum"
