@@ -26,7 +26,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from oracles.core.module_facts import apply, equal, load
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.core.verdict import UNCOVERED, Evidence, Outcome, Verdict
 from relaxkit.ir.equality import describe
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.claims.kept import KEPT
@@ -48,11 +48,14 @@ _UNSAID: tuple[tuple[Callable[[Contract], bool], dict[str, Any]], ...] = (
 )
 """When a contract leaves something open, and what is asked then."""
 _NOTES = {
-    OracleName.IDEMPOTENCE: "a second run changes the module again "
-    "(Contract(idempotence=Idempotence.NEVER) allows it, Idempotence.IDEMPOTENT forbids it)",
-    OracleName.LOCALITY: "an unrelated function decides what it does "
-    "(Contract(locality=Locality.MODULE) allows it, Locality.FUNCTION forbids it)",
-}
+    OracleName.IDEMPOTENCE: (
+        "a second run changes the module again", "idempotence=Idempotence.NEVER", "idempotence=Idempotence.IDEMPOTENT"
+    ),
+    OracleName.LOCALITY: (
+        "an unrelated function decides what it does", "locality=Locality.MODULE", "locality=Locality.FUNCTION"
+    ),
+}  # fmt: skip
+"""What is noted, and the field of a contract that allows or forbids it."""
 
 
 @mutator
@@ -206,13 +209,14 @@ def _noted(subject: Subject, wanted: set[OracleName], ask: Ask) -> dict[OracleNa
 
 
 def _note(failure: Verdict) -> str:
-    said = _NOTES.get(failure.oracle)
-    if said is None:
-        claim = failure.shown.details.claim
-        kept = next((str(each) for each, condition in KEPT.items() if condition.claim == claim), "")
-        allowing = f"Contract(changes=frozenset({{{kept}}})) allows it"
-        said = f"it breaks '{claim}' ({allowing}, changes=frozenset() forbids it)"
-    return said
+    claim, name = failure.shown.details.claim, failure.culprit
+    kept = next((each for each, condition in KEPT.items() if condition.claim == claim), None)
+    lost = f"it drops or changes {kept.value}" if kept else f"it breaks '{claim}'"
+    said, allowing, forbidding = _NOTES.get(
+        failure.oracle, (lost, f"changes=frozenset({{{kept}}})", "changes=frozenset()")
+    )
+    line = f'{name}.contract = replace(default_contract("{name}"), {allowing})'
+    return f"{UNCOVERED}{said}; to allow it: `{line}`; to forbid it, write {forbidding} there"
 
 
 class _ControlPass(GivenPass):

@@ -38,7 +38,7 @@ from fuzzer.gate.regressions import compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import Store
-from oracles.core.verdict import Outcome
+from oracles.core.verdict import UNCOVERED, Outcome
 
 __all__ = ["GateExit", "GateResult", "judge_campaign"]
 
@@ -115,7 +115,7 @@ def judge_campaign(
             )  # fmt: skip
         rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
     total = measured.count(GateSubject())
-    rulings += _whole(measured, total)
+    rulings += _whole(policy, measured, total)
     return GateResult(
         exit_of(rulings), tuple(rulings), rules, total, excused_of(GateSubject(), total, excused), findings, measured,
         baseline, known_here,
@@ -171,7 +171,7 @@ def _unended(measured: MeasuredCampaign) -> str:
     return f"it {how} after {come}; to resume it, run the same `relaxfuzz run` command again"
 
 
-def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
+def _whole(policy: Policy, measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
     rulings = []
     filed: Counter[tuple[str, str]] = Counter()
     for each in measured.seen:
@@ -182,7 +182,8 @@ def _whole(measured: MeasuredCampaign, total: Cell) -> list[Ruling]:
         status = RulingStatus.SHORT if total.invalid > total.checks else RulingStatus.NOTE
         why = ", ".join(reason for reason, _ in measured.reasons(GateSubject(), Outcome.INVALID)[:1])
         rulings.append(_campaign(status, f"{total.invalid} verdicts are invalid and do not count, mostly: {why}"))
-    rulings += [_campaign(RulingStatus.NOTE, line) for line in measured.notes]
+    noted = RulingStatus.FAIL if policy.notes is Weight.FAIL else RulingStatus.NOTE
+    rulings += [_campaign(noted if UNCOVERED in line else RulingStatus.NOTE, line) for line in measured.notes]
     if measured.info.state is not CampaignState.FINISHED:
         rulings.append(_campaign(RulingStatus.SHORT, _unended(measured)))
     if not total.checks:

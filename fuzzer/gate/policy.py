@@ -159,6 +159,7 @@ class Policy(Struct, frozen=True):
         comparing: How it is compared.
         entries: What is done about entries of the known findings that no longer fit.
         suspects: Whether failures of suspects count in the rates.
+        notes: What it does if a pass of the user's does something that no contract covers.
         known_file: The file of the known findings.
     """
 
@@ -171,6 +172,7 @@ class Policy(Struct, frozen=True):
     comparing: Comparing = Comparing()
     entries: KnownEntries = KnownEntries()
     suspects: Weight = Weight.NOTE
+    notes: Weight = Weight.NOTE
     known_file: Path | None = None
 
     def expanded(self, oracles: Iterable[str], passes: Iterable[str]) -> tuple[Rule, ...]:
@@ -193,6 +195,7 @@ class _PolicyFile(Struct, frozen=True):
     baseline: Annotated[str, Meta(description="must be the path of a file")] | None = None
     confidence: Annotated[float, Meta(ge=0.5, le=0.9999, description="must be a number from 0.5 to 0.9999")] = 0.95
     suspects: _Weight = Weight.NOTE
+    notes: _Weight = Weight.NOTE
     questions: _Weight = Weight.NOTE
     regression: Any = {}
     known_entries: Any = {}
@@ -231,6 +234,7 @@ def load_policy(
         baseline=None if top.baseline is None else _beside(file, "baseline", top.baseline),
         comparing=read_record(file, ("regression",), top.regression, Comparing, header="regression"),
         suspects=top.suspects,
+        notes=top.notes,
         entries=read_record(file, ("known_entries",), top.known_entries, KnownEntries, header="known_entries"),
     )
 

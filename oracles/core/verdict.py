@@ -31,6 +31,9 @@ UNUSABLE = frozenset({"no output", "output is ill-formed", "input is ill-formed"
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""
 
+UNCOVERED = "no contract covers this: "
+"""What the notes begin with that a contract of the user's would settle."""
+
 _MOST_REASON = 200
 
 

@@ -29,7 +29,7 @@ from oracles.core.module_facts import load
 from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.arguments import NotLiteral, arguments_of
-from relaxkit.passes.claims.kept import claims_of
+from relaxkit.passes.claims.kept import KEPT, claims_of
 from relaxkit.passes.contract import Contract, EvidenceClass, OracleName, Postcondition, Ran
 from relaxkit.passes.contracts import is_users
 from relaxkit.passes.pass_ref import GivenPass, PassRef
@@ -68,6 +68,8 @@ def judge(subject: Subject) -> Failure | None:
     index, (postcondition, violation) = found
     first, done, *_ = [*violation.splitlines(), ""]
     ref = steps[index].ref
+    if is_users(ref) and postcondition in KEPT.values():  # one defect drops many attributes, and is one finding
+        first = first.split(":", 1)[0]
     return ref.name, Evidence(
         "not-done",
         f"{postcondition.claim}: {first}",

@@ -17,7 +17,7 @@ from fuzzer.gate.policy import Limit, Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import as_json, explain, render
 from fuzzer.store.records import SUSPECTS, CampaignInfo, CampaignState, FindingRecord, FindingState, Tally
-from oracles.core.verdict import NOTE, Evidence, Outcome
+from oracles.core.verdict import NOTE, UNCOVERED, Evidence, Outcome
 from relaxkit.passes.pass_ref import PassRef
 
 INFO = CampaignInfo(
@@ -289,6 +289,21 @@ def test_what_no_contract_speaks_of_is_noted_though_many_notes_are_cut() -> None
     assert result.exit is GateExit.PASSED
     assert "note  and 2 more: --explain lists them" in lines
     assert "note  campaign: FuseOps, in 7 modules: it breaks 'keeps purity' (or not)" in lines
+
+
+@pytest.mark.parametrize(
+    ("said", "weight", "code"),
+    [
+        (f"{UNCOVERED}it drops attributes", Weight.FAIL, GateExit.FAILED),
+        (f"{UNCOVERED}it drops attributes", Weight.NOTE, GateExit.PASSED),
+        ("TVM cannot write the output as TVMScript", Weight.FAIL, GateExit.PASSED),
+    ],
+)
+def test_a_policy_may_fail_what_no_contract_of_the_users_covers(said: str, weight: Weight, code: GateExit) -> None:
+    rows = [*tallies(1000, 0), Tally("postcondition", "FuseOps", "skip", f"{NOTE}{said}", 7)]
+    result = judged(structs.replace(noting(0.5), notes=weight), rows, [])
+    assert result.exit is code
+    assert f"{'FAIL ' if code else 'note '} campaign: FuseOps, in 7 modules: {said}" in render(result)
 
 
 def test_explain_shows_the_numbers_of_everything() -> None:

@@ -111,6 +111,35 @@ def test_a_policy_is_checked_without_a_campaign(
     assert main(["gate", str(tmp_path), "--check", "--policy", str(path)]) == 2
 
 
+CONFIGURED = '[tool.relaxfuzz]\npass = ["mine.py:FuseClips"]\n'
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "said"),
+    [
+        (CONFIGURED, "FuseClips", ""),
+        (CONFIGURED, "FuseOps", ""),
+        (CONFIGURED, "FuseClip", "is not a pass of TVM or of the campaign; did you mean FuseClips"),
+        (CONFIGURED, "FoldConstants", "did you mean FoldConstant"),
+        ("", "FuseClip", ""),  # `run --pass` may name any
+    ],
+)
+def test_names_of_passes_are_checked_where_a_configuration_says_which_are_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, name: str, said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(config)
+    (tmp_path / ".relaxfuzz").mkdir()
+    (tmp_path / ".relaxfuzz" / "baseline.json").write_text("{}")
+    path = tmp_path / ".relaxfuzz" / "policy.toml"
+    path.write_text(f'baseline = "basline.json"\n[passes.{name}]\n')
+    assert main(["gate", "--check", "--policy", str(path)]) == (2 if said else 0)
+    out, err = capsys.readouterr()
+    assert said in err
+    assert ("did you mean baseline.json" in " ".join(out.split())) is not bool(said)
+
+
 def test_exit_2_without_a_campaign_or_a_policy(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", str(campaign / "nowhere"), "--policy", "x"]) == 2
     assert main(["gate", str(campaign), "--policy", str(campaign / "nothing.toml")]) == 2

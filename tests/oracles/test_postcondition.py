@@ -20,7 +20,7 @@ import oracles
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.postcondition import with_imported
 from fuzzer.repro.table import PIECES
-from oracles.core.verdict import Outcome, Verdict
+from oracles.core.verdict import UNCOVERED, Outcome, Verdict
 from oracles.structural.postcondition import UnknownArguments
 from relaxkit.passes.arguments import NotLiteral
 from relaxkit.passes.claims.kept import KEPT, claims_of, stated_claims
@@ -190,7 +190,16 @@ def test_external_functions_are_kept() -> None:
 def test_a_pass_without_contract_may_change_everything(say: Say) -> None:
     verdict = judged(say, attributed(), buggy.make("harms", HARMS[Kept.MODULE_ATTRIBUTES]))
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "no postcondition")
-    assert verdict.note.startswith("it breaks 'keeps module attributes'")
+    line = 'harms.contract = replace(default_contract("harms"), changes=frozenset({Kept.MODULE_ATTRIBUTES}))'
+    assert verdict.note.startswith(f"{UNCOVERED}it drops or changes module attributes; to allow it: `{line}`")
+
+
+def test_a_users_pass_that_drops_attributes_is_one_finding_and_says_in_it_which(say: Say) -> None:
+    harm = buggy.make("harms", HARMS[Kept.MODULE_ATTRIBUTES])
+    modules = [samples.kernels().with_attr(name, 7) for name in ("model", "maker")]
+    found = [judged(say, module, harm, contracts=[Contract("harms")]) for module in modules]
+    assert signature(found[0]) == signature(found[1])
+    assert [each.shown.details.done for each in found] == ["drops the attribute model", "drops the attribute maker"]
 
 
 @pytest.mark.parametrize("name", sorted(CONTRACTS))

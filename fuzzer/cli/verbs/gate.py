@@ -7,8 +7,11 @@ import shlex
 from pathlib import Path
 
 from fuzzer.cli.options import add_triage, file_errors, inform, put_json, show
+from fuzzer.core.config import project_config, project_file, read_config
 from fuzzer.core.text import printable
 from fuzzer.core.verb import OK, READS_ONLY, Verb
+from relaxkit.near import near_matches
+from relaxkit.passes.pass_ref import split_target
 
 LEAST_SECONDS = 600
 """Of the campaign whose baseline is to be committed: a shorter one misses defects."""
@@ -24,7 +27,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="the campaign's directory")
     what.add_argument(
         "--check", action="store_true",
-        help="judge no campaign: only read the policy with its known findings and baseline; exit code 0 or 2",
+        help="judge no campaign: only read the policy with its known findings and baseline, and look up the names of "
+        "passes; exit code 0 or 2",
     )  # fmt: skip
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy (docs/gate.md)")
     parser.add_argument(
@@ -42,6 +46,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print what --explain prints, as one JSON object")
 
 
+def _configured(policy: Path) -> set[str] | None:
+    """Return the names of the passes that the configurations beside a policy test; ``None`` where none tells."""
+    found = [project_config(project_file(Path.cwd()).parent)]
+    found += [read_config(path) for path in sorted(policy.parent.glob("campaign*.toml"))]
+    if any("plugin" in each for each in found) or not any({"pass", "passes"} & {*each} for each in found):
+        return None
+    return {split_target(target)[1] for each in found for target in each.get("pass", ())}
+
+
 def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
@@ -52,9 +65,11 @@ def _run(options: argparse.Namespace) -> int:
     from relaxkit.files import refuse_links
 
     if options.check:
-        _, _, missing = read_policy(options.policy, options.baseline)
-        baseline = f"; there is no baseline {missing} yet" if missing is not None else ""
-        show(f"{options.policy} can be used{baseline}")
+        _, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
+        show(f"{options.policy} can be used")
+        if missing is not None:
+            near = near_matches(missing.name, [each.name for each in missing.parent.glob("*.json")])
+            show(f"there is no baseline {missing} yet: the first campaign that passes becomes it{near}")
         return OK
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
