@@ -50,6 +50,8 @@ def policy() -> dict[str, Any]:
         "baseline": {"type": "string"},
         "confidence": {"type": "number", "minimum": 0.5, "maximum": 0.9999},
         "suspects": weight,
+        "notes": weight,
+        "questions": weight,
         "regression": comparing,
         "known_entries": entries,
         "campaign": limit,

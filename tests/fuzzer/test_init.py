@@ -356,7 +356,7 @@ def test_campaigns_are_ignored_by_git_once(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.o")
     for force in ([], ["--force"]):
         assert init(tmp_path, "--pass", PASS, *force) == 0
-    assert (tmp_path / ".gitignore").read_text() == "*.o\n/campaign*/\n"
+    assert (tmp_path / ".gitignore").read_text() == "*.o\n/campaign*/\n/night*/\n.hypothesis/\n"
 
 
 def test_it_says_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,11 +141,12 @@ def test_the_actions_inputs_reach_the_commands(tmp_path: Path) -> None:
     campaign(tmp_path / "campaigns" / "3", CLEAN, {"boom": 3})
     (tmp_path / "policy.toml").write_text("[regression]\naccept_findings = true\n")
     main(["baseline", str(tmp_path / "campaigns" / "3"), "--output", str(tmp_path / "base.json")])
-    given = {"time": "2m", "seed": "13", "pass": "mine.py:make", "known": "findings.toml", "out": "elsewhere"}
+    given = {"examples": "9", "seed": "13", "pass": "mine.py:make", "config": "campaign.toml", "known": "findings.toml",
+             "out": "elsewhere"}  # fmt: skip
     codes, runner = act(tmp_path, baseline="base.json", install="-e ./python", **given)
     assert "-m pip install --quiet relaxfuzz -e ./python\n" in runner.said
-    options = "--out elsewhere --pass mine.py:make --known findings.toml\n"
-    assert re.search(rf"^run --time 2m --seed 13 --workers \d+ {options}", runner.said, re.MULTILINE)
+    options = "--out elsewhere --pass mine.py:make --config campaign.toml --known findings.toml\n"
+    assert re.search(rf"^run --max-examples 9 --seed 13 --workers \d+ {options}", runner.said, re.MULTILINE)
     assert codes["Verdict"] == 0
     assert not unrun([runner], steps_of("action.yml")) & (OF_INPUTS - {"tested=(-e .)"})
 
@@ -169,7 +170,7 @@ def test_the_first_campaign_becomes_the_baseline_that_the_next_is_compared_with(
 SHARDS = (1, 2)
 OF_INPUTS = {
     'tested=(-e .)', 'options+=(--pass "$PASS")', 'options+=(--config "$CONFIG")', 'options+=(--known "$KNOWN")',
-    'options+=(--baseline "$BASELINE")',
+    'options+=(--baseline "$BASELINE")', 'budget=(--max-examples "$EXAMPLES")',
 }  # fmt: skip
 """Commands that the inputs of the action bring, which the workflows that ``init`` writes do not all give."""
 
@@ -324,7 +325,7 @@ def test_the_workflow_of_pull_requests_runs(tmp_path: Path) -> None:
             nights.repository, home, run_script(home / "campaigns"), event={"event": {"pull_request": {"number": 17}}}
         )
         assert runner.run(workflow) == {"gate": {"actions/checkout@v5": 0, "./.github/actions/relaxfuzz": code}}
-        assert "--time 10m --seed 17 " in runner.said
+        assert "run --max-examples 3000 --seed 17 " in runner.said
         assert runner.uploaded == ["relaxfuzz"]
 
 

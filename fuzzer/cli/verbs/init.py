@@ -28,6 +28,7 @@ _POLICY = """\
 known = "../findings.toml"
 """
 _OF_OWN = """\
+# notes = "fail" # also fail if a pass does what no contract covers, such as dropping attributes; default: only a note
 baseline = "baseline.json" # the first campaign that passes becomes the baseline; commit it
 
 [oracles."*"] # every applicable oracle
@@ -72,6 +73,8 @@ _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setu
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
 _AIM = 'generate those that the source of the pass names more often; or a list: ["relax.split=30"]'
 _MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
+_IGNORED = ("/campaign*/", "/night*/", ".hypothesis/")
+"""What campaigns, nights and tests leave behind."""
 _EXTENDED = ("pyproject.toml", ".gitignore")
 _EXAMPLE = "mycompiler.py:make_pass"
 
@@ -111,7 +114,8 @@ def _run(options: argparse.Namespace) -> int:
     project, left = _project(directory, options)
     findings, ignored = _text(directory, str(DEFAULT_FILE)), _text(directory, ".gitignore")
     texts |= {"pyproject.toml": project, str(DEFAULT_FILE): findings or HEAD}
-    texts[".gitignore"] = ignored if "/campaign*/\n" in ignored else f"{ignored.rstrip()}\n/campaign*/\n".lstrip()
+    lacking = [line for line in _IGNORED if line not in ignored.splitlines()]
+    texts[".gitignore"] = "\n".join([*ignored.splitlines(), *lacking, ""])
     for name, text in texts.items():
         path = directory / name
         if (before := _text(directory, name)) == text:
