@@ -73,13 +73,13 @@ def vaguer(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
 
 def _devices(name: str, function: relax.Function, module: tvm.IRModule) -> Iterator[str]:
     listed = [each for infos in module.global_infos.values() for each in infos]
-    known = {*function.params, *(place.var for place in places(function))}
     for place in places(function):
         device, other = (getattr(each, "vdevice", None) for each in (place.var.ty, place.value.ty))
         if device is not None and other is not None and not _is(device, other):
             unused = "" if _is_used(place.var, function) else ", which nothing uses"
             yield f"leaves the old device in the type of {name_of(place.var)}{unused}"
-    for owner, ty in [*((name_of(var), var.ty) for var in known), ("the result type", function.ret_ty)]:
+    owners = {f"the parameter {name_of(var)}": var.ty for var in function.params} | {"the result type": function.ret_ty}
+    for owner, ty in (owners | {name_of(place.var): place.var.ty for place in places(function)}).items():
         devices = [part.vdevice for part in parts_of_type(ty) if getattr(part, "vdevice", None) is not None]
         if any(not any(_is(device, each) for each in listed) for device in devices):
             yield f"leaves {owner} of {name} on a device that the module does not list"

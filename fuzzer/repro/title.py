@@ -155,7 +155,8 @@ class _Told:
         text = "".join(ref.expression for ref in self.case.passes if ref.name == name)
         *edits, _ = [each for each in re.findall(r"\b\w+\.(\w+)\(", text) if each in methods] or [""]
         if edits:  # the last one gives the result
-            return f"{name}.{' and '.join(dict.fromkeys(edits))}"
+            edits = [*dict.fromkeys(edits)]
+            return f"{name} ({', '.join(edits)})" if edits[1:] else f"{name}.{edits[0]}"
         known = {name_of(param) for _, function in relax_functions(module) for param in function.params}
         keywords = next(
             (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name), ""
@@ -360,7 +361,7 @@ def _postcondition(culprit: str, told: _Told) -> str:
         return _fit(f"{culprit} {_lost(told.changes)}", told.around)
     done = told.evidence.details.done
     said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
-    how = next((f": it {each.change}" for each in told.changes if done), "")
+    how = next((f": it {each.change}" for each in told.changes if done and each.part is Part.OPERATOR_GONE), "")
     return _fit(f"{culprit}{said}", "" if how else told.around, how)
 
 
@@ -469,26 +470,29 @@ def _numeric(culprit: str, told: _Told) -> str:
     elif told.when.startswith("when"):
         does = [f"goes wrong {told.when}"]
     else:
-        change = _shaped(told.changes[0], told.modules[0]) if told.changes else ""
-        does = [_with_attributes(told), change, re.split(" from | with ", change)[0]] if change else []
+        change = told.changes[0].change if told.changes else ""
+        ranked = _ranked(told.changes[0], told.modules[0]) if told.changes else ""
+        does = [_with_attributes(told), ranked, change, re.split(" from | with ", change)[0]] if change else []
     bare = returns.partition(" at index")[0]
     ends = [f": {details.entry} returns {end}" for end in (returns, bare)]
     lines = [f"{culprit} {each}{end}" for each in told.rewrite for end in (*ends, f": {bare}", "")]
-    lines += [f"{culprit} {each}{end}" for each in does for end in ends]
+    lines += [f"{culprit} {each}{end}" for each in does for end in (*ends, f": {bare}")]
     fits = (line for line in lines if len(line) <= MOST)
     return next(fits, "") or _fit(f"{culprit} makes {details.entry} return {returns}", told.when)
 
 
-def _shaped(found: Difference, module: tvm.IRModule) -> str:
-    """Tell a change with the shapes of the operands of the first of its operators whose operands differ in rank."""
+def _ranked(found: Difference, module: tvm.IRModule) -> str:
+    """Tell a change with the ranks of the operands of the first of its operators whose operands differ in rank."""
     for call in expressions_in(module):
-        dims = [static_dims(each.ty) for each in getattr(call, "args", ()) if isinstance(each.ty, relax.TensorType)]
+        ranks = [each.ty.ndim for each in getattr(call, "args", ()) if isinstance(each.ty, relax.TensorType)]
         name = operator_of(call)
-        if name and name in found.change and all(dims) and len({len(each or ()) for each in dims}) > 1:
-            shaped = f"{name} of {' and '.join(str((*each,)) for each in dims if each)}"
-            if found.part is Part.OPERAND:
-                return f"gives {shaped} other operands"
-            return found.change.replace(name, shaped, 1)
+        if name and name in found.change and len({*ranks}) > 1:
+            ranked = f"{name} of {' and '.join(f'{rank}-D' for rank in ranks)}"
+            return (
+                f"gives {ranked} other operands"
+                if found.part is Part.OPERAND
+                else found.change.replace(name, ranked, 1)
+            )
     return found.change
 
 
@@ -515,7 +519,7 @@ def _with_attributes(told: _Told) -> str:
     calls = (each for each in expressions_in(told.modules[0]) if gone and operator_of(each) == gone)
     given = next((given_to(each) for each in calls), {})
     listed = ", ".join(f"{name}={value}" for name, value in given.items())
-    return found.change.replace(gone, f"{gone}({listed})", 1) if listed else _shaped(found, told.modules[0])
+    return found.change.replace(gone, f"{gone}({listed})", 1) if listed else _ranked(found, told.modules[0])
 
 
 def _roundtrip(culprit: str, told: _Told) -> str:

@@ -56,6 +56,7 @@ class _Writer:
         self.taken = {"tvm", "relax", "bb"}
         self.devices: list[tuple[Any, str]] = []
         self.declared: set[Any] = set()
+        self.scope: list[Any] = []  # the parameters of the function: no other symbolic dims stay in inferred types
 
     def text(self) -> str:
         module = self.module
@@ -129,7 +130,8 @@ class _Writer:
         params = [self._var(param) for param in function.params]
         listed = f"[{', '.join(params)}]"
         self._line(f"bb.begin_scope({listed})")
-        body = self._sequence(function.body)
+        outer, self.scope = self.scope, [*function.params]
+        body, self.scope = self._sequence(function.body), outer
         self._line("bb.end_scope()")
         attrs = dict(function.attrs.items()) if function.attrs is not None else {}
         given = f", attrs={self._dictionary(attrs)}" if attrs else ""
@@ -167,7 +169,7 @@ class _Writer:
             text = f"relax.If({condition}, {branches})"
         else:
             text = self.expr(value)
-        if _is_declared(value):
+        if _is_declared(value, self.scope):
             name = self._assigned(value, "call", text)
             self._line(f"relax.expr._update_type({name}, {self.type(value.ty)})")
             return name
@@ -352,8 +354,8 @@ class _Writer:
         return f"tvm.tirx.IndexMap.from_func({arguments}, index_dtype={_quoted(dtype)})"
 
 
-def _is_declared(value: Any) -> bool:
-    """Say whether the call of an operator, or an ``If``, has another type than is inferred."""
+def _is_declared(value: Any, params: list[Any]) -> bool:
+    """Say whether the call of an operator, or an ``If``, has another type than is inferred in a function."""
     try:
         if isinstance(value, relax.If):
             anew = relax.If(value.cond, value.true_branch, value.false_branch)
@@ -361,7 +363,10 @@ def _is_declared(value: Any) -> bool:
             anew = relax.Call(value.op, value.args, value.attrs, value.ty_args)
         else:
             return False
-        made = relax.BlockBuilder().normalize(anew)
+        builder = relax.BlockBuilder()
+        builder.begin_scope(params)
+        made = builder.normalize(anew)
+        builder.end_scope()
     except Exception:  # nothing is inferred of it alone
         return False
     return not tvm_ffi.structural_equal(made.ty, value.ty)

@@ -22,6 +22,7 @@ _USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
 # Comments of the printer: what a file that defined the module would import.
 _IMPORTS = re.compile(r"^ *# from (?:tvm|typing)[\w. ]* import [^\n]*\n(?: *\n)?", re.MULTILINE)
 _DEVICE = re.compile(r"I\.vdevice\((\{[^{}]*\}), ")
+_OFFSET = re.compile(r"\belem_offset=(elem_offset\w*)(?=[,)])")
 _LONG = re.compile(r"(?<![\w.])\d+\.\d{15,}(?:e[+-]\d+)?")
 _INLINE_ELEMENTS = 64
 _LISTED_ELEMENTS = 4096
@@ -51,7 +52,12 @@ def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
         rest = _USE.sub(lambda use: constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
     text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
-    return common(shortest(_IMPORTS.sub("", text).strip("\n")))
+    return _OFFSET.sub(_free_offset, common(shortest(_IMPORTS.sub("", text).strip("\n"))))
+
+
+def _free_offset(found: re.Match[str]) -> str:
+    """Write the offset of a buffer, a variable that nothing else names, so that TVM's parser makes one."""
+    return found[0] if len(re.findall(rf"\b{found[1]}\b(?!=)", found.string)) > 1 else "offset_factor=1"
 
 
 def comes_back(read: Any, module: Any) -> bool:

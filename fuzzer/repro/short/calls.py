@@ -14,14 +14,17 @@ from fuzzer.repro.literals import argument_source
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, commented, failing
 from oracles.calling.frame import Adapter
-from oracles.calling.lazy import LazyGetInput, LazySetOutput
+from oracles.calling.lazy import SUFFIX, LazyGetInput, LazySetOutput, LazyTransformParams
 from oracles.calling.parameters import BindParams, BundleModelParams, LiftTransformParams
 from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry
 from relaxkit.ir.operator_facts import device_index
 from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.runtime.values import ShapeValue
 
 REPEATED = frozenset({"output-overwritten", "second-call-differs", "later-call-differs", "input-overwritten"})
+_MACHINE = "\n\n"
+"""Behind what is done before the virtual machine is made."""
 EFFECTS = frozenset({"other-effects"})
 
 Way = tuple[str, str, str]
@@ -66,11 +69,12 @@ def calls(
         definitions += ("\n\n" if definitions else "") + f"{run}    return text.getvalue()\n"
         return failing(lines, f"assert printed({scene.subject}) == printed({BEFORE})", definitions=definitions)
     lines.append(f'before = {loads[0]}["{entry.symbol}"](*args){"" if kind == "run-error" else reading}')
-    lines.append(f"vm = {loads[1]}")
-    adapted = _adapted(entry, adapters, called)
+    first, _, adapted = _adapted(entry, adapters, called).rpartition(_MACHINE)
+    lines += [*first.splitlines(), f"vm = {loads[1]}"]
     if kind == "run-error":
-        *first, last = adapted.replace("after = ", "").splitlines()
-        acts = (*lines, *first, *commented(last, evidence.message))
+        *steps, last = adapted.splitlines()
+        last = last.removeprefix("after = ")
+        acts = (*lines, *steps, *commented(last, evidence.message))
         return Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines)), definitions)
     if kind != "wrong-value":
         raise Unsayable(f"{kind} behind another calling convention")
@@ -120,6 +124,29 @@ def _set_lazily(adapter: Any, entry: Entry, called: str) -> str:
     return f"outputs = {{}}\n{called}(*args[:{number}], {store}, *args[{number}:])\nafter = {result}"
 
 
+def _transformed(adapter: Any, entry: Entry, called: str) -> str:
+    inputs = entry.num_input or 0
+    items = entry.arguments[inputs:]
+    symbolic = any(isinstance(each, (int, ShapeValue)) for each in items)
+    if not entry.symbol.endswith(SUFFIX) or symbolic or adapter.extra_get or adapter.extra_set:
+        raise Unsayable("a function that is called with more than its weights")
+    weight = (
+        f"args[{inputs}][index]"
+        if len(items) == 1 and isinstance(items[0], tuple)
+        else f"args[{f'{inputs} + ' if inputs else ''}index]"
+    )
+    given = f"*args[:{inputs}]" if inputs else ""
+    register = "tvm.register_global_func({!r}, {}, override=True)".format
+    lines = [register(adapter.get_item, f"lambda index: {weight}")]
+    if adapter.set_item is None:
+        return f"{lines[0]}{_MACHINE}after = {called}({given})"
+    lines += ["outputs = {}", register(adapter.set_item, "lambda index, value: outputs.update({index: value})")]
+    return "\n".join(lines).replace("'", '"') + (
+        f"{_MACHINE}{called}({given})\nafter = [outputs.get(index) for index in range(len(outputs))]\n"
+        'if None in after:\n    raise RuntimeError(f"output {after.index(None)} was never set")'
+    )
+
+
 def _bound(adapter: Any, entry: Entry, called: str) -> str:
     kept = ", ".join(f"args[{index}]" for index in range(len(entry.arguments)) if index not in adapter.positions)
     return f"after = {called}({kept})"
@@ -133,6 +160,7 @@ _CONVENTIONS: dict[type, Callable[[Any, Entry, str], str]] = {
     ),
     LazySetOutput: _set_lazily,
     BindParams: _bound,
+    LazyTransformParams: _transformed,
 }
 """How a function is called behind a pass that changes how it is called."""
 
