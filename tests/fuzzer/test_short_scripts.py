@@ -23,6 +23,7 @@ from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.builder import Unsayable
+from fuzzer.repro.module.tvmscript import unwrapped
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.before import source_of, sources_of
 from fuzzer.repro.short.render import short_forms
@@ -31,6 +32,7 @@ from fuzzer.triage.reduce import reduce_case
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
+from relaxkit.ir.walk import places
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import PassRef
@@ -266,6 +268,53 @@ def test_a_kernel_that_no_text_gives_back_is_shown_where_it_fails_with_the_same_
     assert "for i in range(k + k + k):" in shown(case, verdict, tmp_path).text
     with pytest.raises(Unsayable, match="a kernel that TVMScript does not give back"):
         source_of(module, "Before")
+
+
+def test_an_offset_that_nothing_else_names_is_left_to_tvms_parser() -> None:
+    offset = tvm.tirx.Var("elem_offset", "int64")
+    buffer = tvm.tirx.decl_buffer((2,), "float32", "x", elem_offset=offset, offset_factor=1)
+    kernel = tvm.tirx.PrimFunc([buffer], tvm.tirx.BufferStore(buffer, tvm.tirx.FloatImm("float32", 1.0), [0]))
+    text, _ = next(sources_of(tvm.IRModule({"one": kernel}), "Before"))
+    assert 'x: T.Buffer((2,), "float32", offset_factor=1)' in text
+    with_offset = tvm.tirx.BufferStore(buffer, tvm.tirx.FloatImm("float32", 1.0), [offset])
+    used = tvm.IRModule({"one": tvm.tirx.PrimFunc([buffer], with_offset)})
+    assert "offset_factor=1" not in unwrapped(used, lambda item: "")
+
+
+def test_a_type_that_has_a_dim_of_the_outer_function_is_written_out() -> None:
+    """Type inference in a local function takes such dims away."""
+    x = relax.Var("x", relax.TensorType((tvm.tirx.Var("n", "int64"),), "float32"))
+    branches = [relax.SeqExpr([], x) for _ in range(2)]
+    for each in branches:
+        relax.expr._update_type(each, x.ty)
+    choice = relax.If(relax.const(True, "bool"), *branches)
+    relax.expr._update_type(choice, x.ty)
+    lv = relax.Var("lv", x.ty)
+    one = relax.const(1.0, "float32")
+    inner = relax.Function([], relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, choice)])], one), one.ty)
+    f = relax.Var("f", inner.ty)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(f, inner)])], x)
+    main = relax.Function([x], body, x.ty).with_attr("global_symbol", "main")
+    names = {"tvm": tvm, "relax": relax}
+    exec(source_of(tvm.IRModule({tvm.ir.GlobalVar("main"): main}), "Before"), names)
+    (made,) = (each.value for each in places(names["Before"]["main"]) if isinstance(each.value, relax.If))
+    assert made.ty.shape is not None
+
+
+TRANSFORM = """
+@I.ir_module
+class Module:
+    @R.function
+    def main_transform_params(x: R.Tensor((1,), "float32")):
+        R.func_attr({"relax.force_pure": True})
+        lv = (x, x, R.const([1.0], "float32"))
+        return lv
+"""
+
+
+def test_a_transform_function_that_is_made_lazy_is_called_with_callbacks(tmp_path: Path) -> None:
+    case, verdict = failing_numerically(TRANSFORM, "LazyTransformParams", "relax.transform.LazyTransformParams()", 1)
+    assert 'tvm.register_global_func("get_item", lambda index: args[index]' in shown(case, verdict, tmp_path).text
 
 
 def failing_numerically(text: str, name: str, expression: str, seed: int) -> tuple[Case, Verdict]:
