@@ -45,7 +45,7 @@ def render_annotations(report: Report, result: GateResult | None = None) -> str:
 
 
 def _decided(rulings: Iterable[Ruling]) -> list[_Row]:
-    return [(f"relaxfuzz gate: {each.subject}", each.detail) for each in rulings]
+    return [(f"relaxfuzz gate: {each.subject}", each.told) for each in rulings]
 
 
 def _first(rows: list[_Row]) -> Iterator[_Row]:

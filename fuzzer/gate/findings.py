@@ -105,27 +105,32 @@ def finding_rulings(found: SortedFindings, directory: Path, lacks: str = "") -> 
     ):
         for record in named(records, told):
             missing = f"not {lacks}; " if lacks and before else ""
-            known = f"; {missing}{told[record.id].line}" if record.id in told else ""
-            known += f"; family {record.family.id}" if record.family.final else ""
-            rulings.append(make(status, record, before, known))
+            known = f"{missing}{told[record.id].line}" if record.id in told else ""
+            family = f"family {record.family.id}" if record.family.final else ""
+            rulings.append(make(status, record, before, known, family))
     rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
-        rulings.append(make(RulingStatus.KNOWN, record, "", f"; on your list ({entry.where}): {entry.reason}"))
+        rulings.append(make(RulingStatus.KNOWN, record, "", f"on your list ({entry.where}): {entry.reason}"))
     for record in found.suspects:
-        rulings.append(make(RulingStatus.SUSPECT, record, "", f": {first_line(record.note, str(record.state))}"))
+        rulings.append(make(RulingStatus.SUSPECT, record, "", first_line(record.note, str(record.state))))
     return rulings
 
 
-def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before: str, after: str = "") -> Ruling:
-    message = printable(record.title)
-    where = f" [{directory / record.repro}]" if record.repro else ""
+def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before: str, *more: str) -> Ruling:
     assessment = record.assessment
     subject = f"{before}{record.id} {assessment.grade} {record.oracle} {record.culprit}"
-    blame = "" if assessment.blame == record.culprit else f"; at fault: {printable(assessment.blame)}"
-    if record.state is FindingState.NEW:
-        after += f"; untriaged: `{shlex.join(['relaxfuzz', 'minimize', str(directory), record.id])}` tells more"
-    detail = f"{message}{record.times}{blame}{where}{after}"
-    return Ruling(status, Requirement.FINDING, subject, detail, {"count": record.count}, finding=record.id)
+    how = shlex.join(["relaxfuzz", "minimize", str(directory), record.id])
+    facts = (
+        "" if assessment.blame == record.culprit else f"at fault: {printable(assessment.blame)}",
+        f"script: {directory / record.repro}" if record.repro else "",
+        *more,
+        f"untriaged: `{how}` tells more" if record.state is FindingState.NEW else "",
+    )
+    message = f"{printable(record.title)}{record.times}"
+    counts = {"count": record.count}
+    return Ruling(
+        status, Requirement.FINDING, subject, message, counts, finding=record.id, more=tuple(filter(None, facts))
+    )
 
 
 def excused_by(known: KnownFindings, policy: Policy) -> Callable[[SeenFinding], bool]:

@@ -67,6 +67,7 @@ class Ruling:
         numbers: Every number behind it.
         own: Whether the policy has a table for just this; others are shown only when they decide.
         finding: Id of the finding it is about, or empty.
+        more: What else there is to say, each in a line of its own below.
     """
 
     status: RulingStatus
@@ -76,11 +77,22 @@ class Ruling:
     numbers: Mapping[str, Number] = field(default_factory=dict)
     own: bool = True
     finding: str = ""
+    more: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """The ruling as one line, fit for a terminal: names of passes and messages may hold anything."""
         return printable(f"{self.status:<5} {self.subject}: {self.detail}").replace("\n", " ")
+
+    @property
+    def lines(self) -> list[str]:
+        """The line, and what else there is to say below it."""
+        return [self.line, *(" " * 6 + printable(each).replace("\n", " ") for each in self.more)]
+
+    @property
+    def told(self) -> str:
+        """Everything without status and subject, where it must be one text."""
+        return "; ".join((self.detail, *self.more))
 
 
 def exit_of(rulings: Iterable[Ruling]) -> GateExit:

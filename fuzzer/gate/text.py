@@ -48,7 +48,7 @@ def render(result: GateResult) -> list[str]:
     ):
         rulings = result.of(status)
         if len(rulings) <= _FEW:
-            lines += [ruling.line for ruling in rulings]
+            lines += [line for ruling in rulings for line in ruling.lines]
         else:
             count = sum(int(ruling.numbers["count"] or 0) for ruling in rulings)
             lines.append(f"{status:<5} {len(rulings)} {what} ({count} failures): --explain lists them")
@@ -69,7 +69,7 @@ def _held(rulings: Sequence[Ruling]) -> list[str]:
 
 
 def _cut(rulings: Sequence[Ruling], most: int) -> list[str]:
-    lines = [ruling.line for ruling in rulings[:most]]
+    lines = [line for ruling in rulings[:most] for line in ruling.lines]
     if len(rulings) > most:
         lines.append(f"{rulings[most].status:<5} and {len(rulings) - most} more: --explain lists them")
     return lines
@@ -102,7 +102,7 @@ def explain(result: GateResult) -> list[str]:
         if least is not None and level is not None and least > level:  # not significant, whatever had come out
             silent += 1
             continue
-        lines.append(ruling.line)
+        lines += ruling.lines
         if ruling.numbers:
             numbers = ", ".join(f"{name} {_number(value)}" for name, value in ruling.numbers.items())
             told = f"{ruling.requirement}: {numbers}"
@@ -183,5 +183,5 @@ def _count(passed: int, failed: int, excused: int) -> dict[str, Any]:
 def _ruling(ruling: Ruling) -> dict[str, Any]:
     return {
         "word": ruling.status.value.lower(), "demand": ruling.requirement.value, "subject": ruling.subject,
-        "told": ruling.detail, "finding": ruling.finding or None, "numbers": dict(ruling.numbers),
+        "told": ruling.told, "finding": ruling.finding or None, "numbers": dict(ruling.numbers),
     }  # fmt: skip

@@ -99,9 +99,9 @@ def _verdict(result: GateResult) -> dict[str, Any]:
     status = _DECIDES.get(result.exit)
     decided = [] if status is None else result.of(status)
     rules = [
-        f"{ruling.subject}: {ruling.detail}" for ruling in decided if ruling.requirement is not Requirement.FINDING
+        f"{ruling.subject}: {ruling.told}" for ruling in decided if ruling.requirement is not Requirement.FINDING
     ]
-    notes = [f"{ruling.subject}: {ruling.detail}" for ruling in result.of(RulingStatus.NOTE)]
+    notes = [f"{ruling.subject}: {ruling.told}" for ruling in result.of(RulingStatus.NOTE)]
     return {
         "word": result.exit.name.lower().replace("_", " "),
         "decided": _cut(rules),

@@ -140,13 +140,14 @@ def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state
     found = replace(finding(3, state=state), note="came back in 2 of 3 runs")
     result = judged(policy(0.9, 1), tallies(99, 1), [found])
     assert result.exit is GateExit.PASSED
-    (line,) = [line for line in render(result) if line.startswith("suspect 0000000003 ")]
-    assert line.endswith(": came back in 2 of 3 runs")
+    lines = render(result)
+    (at,) = [at for at, line in enumerate(lines) if line.startswith("suspect 0000000003 ")]
+    assert lines[at + 1 : at + 3] == ["      script: repros/x.py", "      came back in 2 of 3 runs"]
     assert render(result)[-1].endswith("100 checks, 0 new findings, 0 known, 1 suspect")
     assert [row["id"] for row in as_json(result)["suspects"]] == [found.id]
     result = judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)])
     assert result.exit is GateExit.FAILED
-    assert f"untriaged: `relaxfuzz minimize . {found.id}` tells more" in render(result)[0]
+    assert f"      untriaged: `relaxfuzz minimize . {found.id}` tells more" in render(result)
 
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))
@@ -241,7 +242,7 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
     normalize = finding(1, culprit="Normalize")
     result = judged(Policy(rules, KnownFindings()), rows, [normalize])
     assert result.exit is GateExit.PASSED
-    assert render(result)[-2].startswith("note  new finding 0000000001 S3? crash Normalize: boom")
+    assert render(result)[-3].startswith("note  new finding 0000000001 S3? crash Normalize: boom")
     assert render(result)[-1].endswith(" checks, 1 new finding (1 noted), 0 known, 0 suspects")
     both = judged(Policy(rules, KnownFindings()), rows, [normalize, finding(2)])
     assert both.exit is GateExit.FAILED
@@ -250,8 +251,9 @@ def test_a_rule_may_only_note_new_findings_and_the_narrowest_decides() -> None:
 
 def test_a_new_finding_is_named_with_its_family_and_without_a_count_that_says_nothing() -> None:
     met = replace(finding(2, count=0), traits=Traits("FuseOps"))
-    (line,) = [each for each in render(judged(Policy((), KnownFindings()), tallies(5, 0), [met])) if "FAIL" in each[:4]]
-    assert f"boom [repros/x.py]; family {met.family.id}" in line
+    lines = render(judged(Policy((), KnownFindings()), tallies(5, 0), [met]))
+    assert lines[0].endswith(": boom")
+    assert lines[1:3] == ["      script: repros/x.py", f"      family {met.family.id}"]
     wrong = Evidence("wrong-value", "results differ (reassociation)", expected="main: 1 at [0]", observed="2 there")
     assert replace(met, evidence=wrong).title == "another result: expected main: 1 at [0], observed 2 there"
 
@@ -262,8 +264,11 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
     rules = (Rule("crash", None, Limit(1.0, 100)), Rule("numeric", None, Limit(None, 5)))
     result = judged(Policy(rules, KnownFindings((KNOWN, unseen))), data, [finding(1), finding(2)])
     assert render(result) == [
-        "FAIL  new finding 0000000002 S3? crash FuseOps: boom (1x) [repros/x.py]",
-        "known 0000000001 S3? crash FuseOps: boom (1x) [repros/x.py]; on your list (https://example.org/1): reported",
+        "FAIL  new finding 0000000002 S3? crash FuseOps: boom (1x)",
+        "      script: repros/x.py",
+        "known 0000000001 S3? crash FuseOps: boom (1x)",
+        "      script: repros/x.py",
+        "      on your list (https://example.org/1): reported",
         "note  known '00000000ff': did not occur (somewhere)",
         "note  campaign: 2 verdicts are invalid and do not count, mostly: harness error",
         "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new finding, 1 known, 0 suspects",

@@ -84,7 +84,8 @@ def test_one_new_finding(gate: Gate) -> None:
     assert gate(campaign(gate.directory / "now", CLEAN, {"boom": 1}), POLICY) == 1
     name = finding_id("boom")
     assert gate.lines == [
-        f"FAIL  new finding {name} S3? crash FuseOps: boom (1x) [{gate.directory}/now/repros/{name}.py]",
+        f"FAIL  new finding {name} S3? crash FuseOps: boom (1x)",
+        f"      script: {gate.directory}/now/repros/{name}.py",
         f"note  campaign: to accept {name}: add a [[known]] table to {gate.directory}/policy.toml",
         "gate FAILED: TVM 0.27.0.post1, 3501 checks, 1 new finding, 0 known, 0 suspects",
     ]
@@ -242,9 +243,10 @@ def test_a_new_finding_names_the_command_that_accepts_it(gate: Gate, monkeypatch
         Path(file).write_text("")
         policy = f'known = "{file}"\n'
         assert gate(now, policy) == 1
-        assert gate.lines[0] == f"FAIL  new finding {name} S3? crash FuseOps: boom (1x) [now/repros/{name}.py]"
+        assert gate.lines[0] == f"FAIL  new finding {name} S3? crash FuseOps: boom (1x)"
+        assert gate.lines[1] == f"      script: now/repros/{name}.py"
         told = f"triage known {name} --reference URL --reason TEXT --campaign now{option}"
-        assert gate.lines[1] == f"note  campaign: to accept {name}: `relaxfuzz {told}`"
+        assert gate.lines[2] == f"note  campaign: to accept {name}: `relaxfuzz {told}`"
         assert main(told.replace("URL", "https://example.org/1").split()) == 0
         assert gate(now, policy) == 0
 
@@ -354,8 +356,8 @@ def test_a_new_finding_is_not_in_the_baseline_only_if_there_is_one(gate: Gate, m
     now = campaign(gate.directory / "now", CLEAN, {"boom": 1})
     for written, said in ((policy, False), (gate.baseline(CLEAN) + policy.partition("\n")[2], True)):
         assert gate(now, written) == 1
-        assert ("; not in the baseline; " in gate.lines[0]) is said, gate.lines
-        assert ("; not on your list; " in gate.lines[0]) is not said, gate.lines
+        assert gate.lines[2].startswith("      not in the baseline; ") is said, gate.lines
+        assert gate.lines[2].startswith("      not on your list; ") is not said, gate.lines
 
 
 def test_a_known_finding_that_became_frequent_is_no_regression(gate: Gate) -> None:
@@ -514,10 +516,10 @@ def test_a_command_that_is_named_runs_nothing_of_a_directorys_name(gate: Gate) -
     file = gate.directory / "known.toml"
     file.write_text("")
     assert gate(now, f'known = "{file.name}"\n') == 1
-    assert shlex.split(gate.lines[1].partition("`")[2].rstrip("`"))[:9] == [
+    assert shlex.split(gate.lines[2].partition("`")[2].rstrip("`"))[:9] == [
         *f"relaxfuzz triage known {finding_id('boom')} --reference URL --reason TEXT".split(), "--campaign",
     ]  # fmt: skip
-    assert str(now) in shlex.split(gate.lines[1].partition("`")[2].rstrip("`"))
+    assert str(now) in shlex.split(gate.lines[2].partition("`")[2].rstrip("`"))
 
 
 def test_a_campaign_that_no_process_writes_any_more_is_not_running(gate: Gate) -> None:

@@ -50,7 +50,8 @@ def test_exit_0(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     rate = "ok    crash: pass rate 100% (at least 100%; 100 of 100, 96.3% to 100%)"
     assert f"{rate}; 97.087% with 3 excused failures" in out
-    assert f"known {ID} S3? crash FuseOps: boom (3x); on your list (https://example.org/1): reported" in out
+    assert f"known {ID} S3? crash FuseOps: boom (3x)\n" in out
+    assert "      on your list (https://example.org/1): reported\n" in out
 
 
 def test_exit_1(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:

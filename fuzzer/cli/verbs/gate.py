@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         put_json(as_json(result))
     else:
-        # A line a decision, however long, for logs that are searched.
+        # What failed, and by how much, is in one line, however long: for logs that are searched.
         text = Text(printable("\n".join(explain(result) if options.explain else render(result))))
         for words, colour in _COLOURS.items():
             text.highlight_regex(words, colour)
