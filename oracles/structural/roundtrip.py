@@ -58,6 +58,15 @@ NOTATIONS = (TVMSCRIPT, JSON)
 # the share before.
 PARSED_SHARE = 64
 WHOLE_SHARE = 512
+_SAID = {
+    "not-saved": "saving raises an error",
+    "not-loaded": "loading raises an error",
+    "loads-otherwise": "another module is loaded",
+    "not-printed": "printing raises an error",
+    "not-parsed": "parsing raises an error",
+    "reads-otherwise": "another module is read",
+}
+"""What a kind of loss means to who reads a note."""
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\[.*\]", re.DOTALL)
 
 
@@ -177,7 +186,9 @@ class _Losses:
         where = f"{notation} cannot hold the output" if known is None else f"input does not survive {notation}"
         self.reason = where
         if self.users and known is None:
-            self.note = f"TVM cannot write the output as {notation} and read an equal module back: {kind}"
+            self.note = (
+                f"TVM cannot write the output as {notation} and read an equal module back: {_SAID.get(kind, kind)}"
+            )
             if (notation, kind) == (JSON, "not-loaded"):
                 self.note += " (a defect of TVM, which constants with a dim of 0 show)"
         if not self.users and (known is None or _key(known) != key or self.inherited):
