@@ -98,9 +98,7 @@ def _verdict(result: GateResult) -> dict[str, Any]:
     """Return the verdict, what decided it, findings that did, what else is noted, and every number behind it."""
     status = _DECIDES.get(result.exit)
     decided = [] if status is None else result.of(status)
-    rules = [
-        f"{ruling.subject}: {ruling.told}" for ruling in decided if ruling.requirement is not Requirement.FINDING
-    ]
+    rules = [f"{ruling.subject}: {ruling.told}" for ruling in decided if ruling.requirement is not Requirement.FINDING]
     notes = [f"{ruling.subject}: {ruling.told}" for ruling in result.of(RulingStatus.NOTE)]
     return {
         "word": result.exit.name.lower().replace("_", " "),
