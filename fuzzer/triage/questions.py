@@ -47,7 +47,7 @@ from relaxkit.ir.types import dims_in, parts_of_type
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.arguments import names_in
 from relaxkit.passes.contract import Abi, OracleName, Trait
-from relaxkit.passes.contracts import any_has, contract_for
+from relaxkit.passes.contracts import any_has, contract_for, the_pass
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.shipped import in_shipped_order
 from strategies.detect.features import features_of
@@ -123,14 +123,14 @@ def first_run(case: Case, verdict: Verdict) -> tuple[Case, Verdict] | None:
 def rare(case: Case, culprit: str = "") -> frozenset[Rarity]:
     """Return, in a worker, the rare things that a case has: its module, or what the passes before ``culprit`` make."""
     breadcrumb("traits")
-    found = _rare_in(load_module(case), case)
+    found = _rare_in(load_module(case), case, culprit)
     names = [ref.name for ref in case.passes]
     before = case.passes[: names.index(culprit)] if culprit in names else ()
     given = Subject(load_module(case), before, input_seed=case.input_seed).output.module if before else None
-    return found if given is None else found | _rare_in(given, case)
+    return found if given is None else found | _rare_in(given, case, culprit)
 
 
-def _rare_in(module: Any, case: Case) -> frozenset[Rarity]:
+def _rare_in(module: Any, case: Case, culprit: str) -> frozenset[Rarity]:
     features, sketch, called = features_of(module), take(module), operators_of(module)
     parts = [part for ty in types_of(sketch) for part in parts_of_type(ty)]
     dtypes = [str(getattr(part, "dtype", "")) for part in parts]
@@ -142,7 +142,8 @@ def _rare_in(module: Any, case: Case) -> frozenset[Rarity]:
         Rarity.CLOSURES: not _CLOSURES.isdisjoint(called) or _takes_functions(sketch),
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
         Rarity.RECURSION: Feature.RECURSION in features,
-        Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values()),
+        Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values())
+        and not in_shipped_order([the_pass(Trait.FORCES_PURITY), culprit]),
         Rarity.PUBLIC_CALLS: bool(_called_public(sketch))
         and any(contract_for(ref).abi not in (Abi.SAME, Abi.ADDS_FUNCTIONS, Abi.GRADIENT) for ref in case.passes),
         Rarity.ORDER: len(case.passes) > 1 and not in_shipped_order([ref.name for ref in case.passes]),

@@ -37,8 +37,6 @@ ELEMENTARY = (
     "RemovePurityChecking",
 )
 """What other passes run inside, or rewrite with, the simplest first; all of them take no arguments."""
-REBUILDERS = ("Normalize", "RemovePurityChecking")
-"""Those of them that do nothing but to rebuild every function, and so to infer its types afresh."""
 _NESTED = ("ill-formed", "signature")
 _FORMS = (OracleName.WELL_FORMED, OracleName.IDEMPOTENCE)
 

@@ -83,6 +83,8 @@ class Trait(enum.Enum):
     CAPTURES = "keeps what it captured for later calls"
     PUBLISHES = "makes private functions public"
     SHARES = "replaces a value by an equal one that was computed before, and does nothing else"
+    REBUILDS = "does little but rebuild every function, and so infer its types afresh"
+    FORCES_PURITY = "forces purity, without which no shipped pipeline runs what comes behind it"
     FORGETS_SHAPES = "puts symbolic dims where type inference does not see them"
     KILLS = "ends the life of variables"
     KEEPS_KILLS = (

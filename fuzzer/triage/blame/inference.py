@@ -16,13 +16,13 @@ from fuzzer.triage.blame.failed_case import FailedCase
 from fuzzer.triage.blame.hooks import argument
 from fuzzer.triage.blame.likeness import CONTRADICTION, SIGNATURE, calls_in, same
 from fuzzer.triage.blame.operators import on_values
-from fuzzer.triage.traits import REBUILDERS
 from oracles.core.evidence import evidence_of
 from oracles.core.verdict import Evidence
 from relaxkit.ir.functions import relax_items
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.walk import expressions, operator_of
 from relaxkit.passes.contract import Trait
+from relaxkit.passes.contracts import CONTRACTS
 
 _OF_TYPES = frozenset({"ill-formed", "contradicted-type", SIGNATURE})
 
@@ -41,7 +41,7 @@ def inference(failed: FailedCase) -> Blame | None:
 
 def builder(failed: FailedCase) -> Blame | None:
     """Blame the block builder for what shows at a pass that does nothing but rebuild, and does not run inside."""
-    if failed.is_own or failed.elementary not in REBUILDERS:
+    if failed.is_own or Trait.REBUILDS not in CONTRACTS[failed.elementary].traits:
         return None
     return Blame(str(Culprit.BUILDER), f"{failed.elementary} fails in the same way, which does nothing but rebuild")
 

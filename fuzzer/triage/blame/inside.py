@@ -17,7 +17,7 @@ from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.blame.failed_case import FailedCase
 from fuzzer.triage.blame.inference import Rebuilder
 from fuzzer.triage.blame.likeness import calls_in, made_by, shows, unsound
-from fuzzer.triage.traits import ELEMENTARY, REBUILDERS
+from fuzzer.triage.traits import ELEMENTARY
 from oracles.core.blame import first_writer, first_wrong, names_inside
 from oracles.core.module_facts import apply, complaint
 from oracles.core.verdict import Verdict
@@ -94,7 +94,8 @@ def _repeating(failed: FailedCase) -> Any:
         with contextlib.suppress(Exception):  # a module that cannot be rebuilt
             copied = Rebuilder(module, repeated).module()
             shared = made_by(Trait.SHARES, copied)
-            alone = [copied, *(apply(getattr(relax.transform, each)(), copied).module for each in REBUILDERS)]
+            rebuilding = (each for each in ELEMENTARY if Trait.REBUILDS in CONTRACTS[each].traits)
+            alone = [copied, *(apply(getattr(relax.transform, each)(), copied).module for each in rebuilding)]
             innocent = complaint(copied) is None and not any(shows(each, failed.evidence) for each in alone)
             if innocent and shared is not None and shows(shared, failed.evidence):
                 return copied
@@ -112,13 +113,22 @@ def sharing_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdi
 
 
 def analysis_inside(failed: FailedCase) -> Blame | None:
-    """Blame an analysis that the pass asks, where it is wrong of a variable that the failure names."""
-    named = set(failed.evidence.message.replace(".", " ").split())
+    """Blame an analysis that the pass asks, where it is wrong of a variable that the pass leaves undefined."""
+    functions = [] if failed.made is None else [function for _, function in relax_functions(failed.made)]
+    undefined = {str(var.name) for function in functions for var in _undefined(function)}
     for name in _ANALYSES.keys() & failed.step.contract.inside:
         for var in _ANALYSES[name](failed.given):
-            if str(var.name) in named:
+            if str(var.name) in undefined:
                 return Blame(name, f"what it says of {var.name} is wrong, and {failed.step.ref.name} asks it")
     return None
+
+
+def _undefined(function: Any) -> Iterator[Any]:
+    """Yield the variables that bindings of a function use before it has defined them, if it does."""
+    defined = {*function.params}
+    for place in places(function):
+        yield from (var for var in relax.analysis.free_vars(place.value) if var not in defined)
+        defined.add(place.var)
 
 
 def _unseen(module: Any) -> Iterator[Any]:

@@ -127,7 +127,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _OnBindings(
         "Normalize",
-        traits=frozenset({Trait.KEEPS_KILLS}),
+        traits=frozenset({Trait.KEEPS_KILLS, Trait.REBUILDS}),
         any_stage=True,
         postconditions=stated(clean.normal_form_changed, clean.untyped_left),
     ),

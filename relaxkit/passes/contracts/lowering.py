@@ -70,7 +70,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "RemovePurityChecking",
-        traits=frozenset({Trait.KEEPS_KILLS}),
+        traits=frozenset({Trait.KEEPS_KILLS, Trait.REBUILDS, Trait.FORCES_PURITY}),
         prepare=("ToNonDataflow",),
         any_stage=True,
         tolerated_ill_formedness=(IMPURE_IN_DATAFLOW,),
