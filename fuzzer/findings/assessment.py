@@ -195,7 +195,8 @@ def assess(verdict: Verdict, rare: Sequence[Rarity], blame: Blame, stock: bool) 
         stock: Whether a default pipeline runs the judged pass.
     """
     severity, evidence = gravest(verdict), verdict.shown
-    telling = [each for each in rare if severity is Severity.S1 or not each.special]
+    silent, alone = severity is Severity.S1, evidence.kind == "not-as-documented"  # what a call shows needs no program
+    telling = [each for each in rare if (silent and each.special) or not (alone or each.special)]
     if evidence.details.death is Death.SIGNAL:  # a process that dies is grave on any program that ends
         telling = [each for each in telling if each is Rarity.RECURSION]
     why = ""

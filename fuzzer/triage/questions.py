@@ -23,6 +23,7 @@ from fuzzer.findings.family import Edit, Skeleton
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.minimizer.reductions.values import by_ones, constants_in
+from fuzzer.triage.counterparts import CLOSURES, without_closures, without_local_functions
 from fuzzer.triage.weigh import of_the_inputs
 from fuzzer.worker.child import breadcrumb
 from oracles.core.blame import inner_pass
@@ -58,7 +59,6 @@ _Edit = Callable[[Any, Case], "Any | None"]
 _FLOAT8 = "float8"
 _FORCED = "relax.force_pure"
 _HINT = "relax.hint_on_device"
-_CLOSURES = frozenset({"relax.make_closure", "relax.invoke_closure", "relax.invoke_pure_closure"})
 _DRAWN = 3  # inputs that are asked: numbers of a few elements may happen to be equal
 _OF_VALUES = "wrong-value"
 _DIFFERENT = frozenset({_OF_VALUES, "wrong-shape", "wrong-dtype"})
@@ -139,7 +139,7 @@ def _rare_in(module: Any, case: Case, culprit: str) -> frozenset[Rarity]:
         Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
         Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
         Rarity.HINTS: _HINT in called and not any_has(map(contract_for, case.passes), Trait.PLACES),
-        Rarity.CLOSURES: not _CLOSURES.isdisjoint(called) or _takes_functions(sketch),
+        Rarity.CLOSURES: not CLOSURES.isdisjoint(called) or _takes_functions(sketch),
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
         Rarity.RECURSION: Feature.RECURSION in features,
         Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values())
@@ -182,10 +182,11 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
         case: Case | None = replace(given, passes=(kept,))
     else:
         case = edited(given, EDITS.get(rarity))
-    verdicts = [] if case is None else judge_request(case, oracles)
+    if case is None or rarity in rare(case, verdict.culprit):
+        return False
     return any(
         each.evidence.kind == verdict.shown.kind and not (rarity is None and of_the_inputs(each))
-        for each in verdicts
+        for each in judge_request(case, oracles)
         if each.outcome is Outcome.FAIL and each.evidence is not None
     )
 
@@ -301,6 +302,8 @@ EDITS: dict[Edit | Rarity | None, _Edit] = {
     Rarity.VALUES: _on_sketch(_plain_values),
     Rarity.EMPTY: _on_sketch(functools.partial(_two_for, 0)),
     Rarity.FLOAT8: _on_sketch(_float16),
+    Rarity.LOCAL_FUNCTIONS: _on_sketch(without_local_functions),
+    Rarity.CLOSURES: _on_sketch(without_closures),
     Rarity.FORCED_PURITY: _on_sketch(_unforced),
     Rarity.PUBLIC_CALLS: _on_sketch(_private),
 }

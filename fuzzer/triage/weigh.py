@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
+from fuzzer.findings.family import Edit
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.death import Death, Died
@@ -49,17 +50,22 @@ def weigh(
     ordinary = functools.partial(judge.ask, _asked("ordinary"), case, verdict, judge.oracles)
     # Not needed where the process died once more, either; what has no counterpart minimization has tried to do without.
     rare = [each for each in Rarity if each in present and ordinary(each) is False]
-    if verdict.oracle is OracleName.LOCALITY and judge.ask(_asked("takes_a_name"), case) is True:
+    told = verdict.oracle in (OracleName.CRASH, OracleName.WELL_FORMED)
+    if verdict.oracle is OracleName.LOCALITY:
+        named = judge.ask(_asked("takes_a_name"), case)
+    else:
+        named = told and judge.ask(_asked("gone"), case, Edit.NAMES, judge.oracles)
+    if named is True:
         rare.append(Rarity.NAMES)
     evidence = verdict.shown
     special = of_the_inputs(verdict) if of_the_inputs(first[1]) else []
     if special and ordinary(None) is not True:
         rare = sorted({*rare, *special}, key=list(Rarity).index)
-    told = verdict.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) or evidence.kind == "does-not-build"
+    told = told or evidence.kind == "does-not-build"
     loud = gravest(verdict) is Severity.S3 and not evidence.is_death and (told or evidence.details.harm is Harm.BROKEN)
-    claimed = verdict.oracle is OracleName.POSTCONDITION and (at_fault.silent or evidence.details.harm is Harm.WRONG)
+    claimed = at_fault.silent or (verdict.oracle is OracleName.POSTCONDITION and evidence.details.harm is Harm.WRONG)
     found = judge.ask(_asked("wrong"), case, verdict.culprit) if loud or claimed else None
-    wrong, shown = "so results are wrong, too" if claimed and at_fault.silent else "", []
+    wrong, shown = "so results are wrong, too" if at_fault.silent else "", []
     if isinstance(found, Died) and found.death is Death.SIGNAL:
         wrong = f"the program dies when it is run ({found.kind})"
     elif isinstance(found, tuple):

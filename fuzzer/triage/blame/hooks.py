@@ -31,12 +31,12 @@ def gradient(failed: FailedCase) -> Blame:
 
 def hook_wrong(failed: FailedCase) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives something else than is asked."""
-    step = failed.step
-    what = "drops an operand, an attribute or the operator, or its result has another form than the call"
-    for call, hook in _hooked(step.contract.hook, expressions_in(failed.given)):
+    what = "it drops an operand, an attribute or the operator, or its result has another form than the call"
+    reason, silent = f"{failed.step.ref.name} calls it, and {what}", failed.verdict.oracle is not OracleName.CRASH
+    for call, hook in _hooked(failed.step.contract.hook, expressions_in(failed.given)):
         with contextlib.suppress(Exception):  # what it raises was asked for before
             if hook.is_wrong(call):
-                return _of_hook(hook, call, f"{step.ref.name} calls it, and it {what}", silent=True)
+                return _of_hook(hook, call, reason, silent)
     return None
 
 

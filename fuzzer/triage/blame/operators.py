@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from tvm import relax
 
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.triage.blame.failed_case import FailedCase
-from fuzzer.triage.blame.likeness import UNBUILT, calls_in, made_by, shows
+from fuzzer.triage.blame.likeness import DECLARED, UNBUILT, calls_in, made_by, shows
 from oracles.core.verdict import NOT_AS_DOCUMENTED
 from oracles.numeric.oracle import undocumented
 from oracles.semantics.replay import FLOAT8, fault_of
@@ -30,33 +30,36 @@ _NO_DTYPE = ("None", "", "void")
 
 def lowering(failed: FailedCase) -> Blame | None:
     """Blame the lowering of an operator of which a call alone fails in the same way."""
-    reason = "a single call of it, with operands of known types, fails in the same way without the pass"
     made = failed.subject.output.module if failed.index is None else failed.made
-    module = made if failed.evidence.kind in UNBUILT else failed.given
-    return _of_calls(module, lambda alone: shows(alone, failed.evidence), reason)
+    reason = "a single call of it, with operands of known types, fails in the same way without the pass"
+    for operator, alone in _calls_alone(made if failed.evidence.kind in UNBUILT else failed.given):
+        if shows(alone, failed.evidence):
+            return Blame(f"{Culprit.LOWERING} of {operator}", reason, failed.evidence.kind in DECLARED)
+    return None
 
 
 def retyped(failed: FailedCase) -> Blame | None:
-    """Blame the lowering of an operator that gives a call alone, of operands of the same types, another type."""
+    """Blame the lowering of an operator that gives a call alone, of operands of the same types, another type.
 
-    def is_retyped(alone: Any) -> bool:
-        legal = made_by(Trait.LEGALIZES, alone)
-        if legal is None:
-            return False
+    Where that is another dtype, a program that returns the result builds, and nobody is told.
+    """
+    for operator, alone in _calls_alone(failed.given if failed.made is None else failed.made):
+        if (legal := made_by(Trait.LEGALIZES, alone)) is None:
+            continue
         before, after = without_agreed_devices(alone[NAME].ret_ty, legal[NAME].body.body.ty)
-        return not before.is_base_of(after)
+        if not before.is_base_of(after):
+            dtypes = [[getattr(leaf, "dtype", None) for leaf in flat(each)] for each in (before, after)]
+            reason = "it gives a call of it by itself another type than the operator has"
+            return Blame(f"{Culprit.LOWERING} of {operator}", reason, dtypes[0] != dtypes[1])
+    return None
 
-    reason = "it gives a call of it by itself another type than the operator has"
-    return _of_calls(failed.given if failed.made is None else failed.made, is_retyped, reason)
 
-
-def _of_calls(module: Any, fails: Callable[[Any], bool], reason: str) -> Blame | None:
-    """Blame the lowering of the first operator of which a call alone, of operands whose types say all, fails."""
+def _calls_alone(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the operators of calls, each with a module of the call alone, where types of its operands say all."""
     for call in [] if module is None else calls_in(module):
         with contextlib.suppress(Exception):  # no call of it can be made alone
-            if (alone := _alone(call, module.global_infos)) is not None and fails(alone):
-                return Blame(f"{Culprit.LOWERING} of {operator_of(call)}", reason)
-    return None
+            if (alone := _alone(call, module.global_infos)) is not None:
+                yield operator_of(call), alone
 
 
 def documented(failed: FailedCase) -> Blame:
