@@ -339,6 +339,8 @@ BLAME = Blame("FuseOps")
     ("oracle", "kind", "rare", "expected"),
     [
         (OracleName.NUMERIC, "wrong-value", [Rarity.ORDER], S2),
+        (OracleName.NUMERIC, "not-as-documented", [Rarity.CLOSURES], S1),  # a call alone shows it
+        (OracleName.NUMERIC, "not-as-documented", [Rarity.CLOSURES, Rarity.EMPTY], S2),
         (OracleName.CRASH, "InternalError", [Rarity.ORDER], S4),
         (OracleName.CRASH, "InternalError", [Rarity.FLOAT8], S3),  # loud is loud, whatever the data
         (OracleName.ROUNDTRIP, "not-parsed", [Rarity.LOCAL_FUNCTIONS], S5),

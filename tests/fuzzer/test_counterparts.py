@@ -1,0 +1,213 @@
+"""Failures of a program with a rare construct, which an ordinary counterpart shows as well; and twins that need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from weighing import case_of, weighed
+
+from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Rarity, Severity
+from fuzzer.triage.counterparts import without_closures, without_local_functions
+from fuzzer.worker.worker import IsolatedWorker
+from relaxkit.ir.retype import Invalid
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import take
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[IsolatedWorker]:
+    with IsolatedWorker() as worker:
+        yield worker
+
+
+@I.ir_module
+class Called:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        @R.function
+        def inner(x1: R.Tensor("float32", ndim=1)) -> R.Tensor((1,), "float32"):
+            lv = R.match_cast(x1, R.Tensor((1,), "float32"))
+            return R.subtract(lv, lv)
+
+        lv1: R.Tensor((1,), "float32") = inner(x)
+        lv2: R.Tensor((1,), "float32") = inner(lv1)
+        return lv2
+
+
+@I.ir_module
+class Uncalled:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        @R.function
+        def inner(x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            lv: R.Tensor((1,)) = R.match_cast(x1, R.Tensor((1,)))
+            lv1: R.Tensor((1,)) = R.erf(lv)  # noqa: F841  # the pass rewrites it
+            return x1
+
+        return x
+
+
+@I.ir_module
+class Recursive:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        @R.function
+        def inner(x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            return inner(x1)
+
+        lv: R.Tensor((1,), "float32") = inner(x)
+        return lv
+
+
+@I.ir_module
+class Returned:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Callable((), R.Tensor((1,), "float32"), True):
+        @R.function
+        def inner() -> R.Tensor((1,), "float32"):
+            return x
+
+        return inner
+
+
+@I.ir_module
+class Made:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.add(x, x1)
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Made
+        lv = R.make_closure(cls.f1, (x,))
+        lv1: R.Tensor((1,), "float32") = R.invoke_pure_closure(lv, (x,), ty_args=R.Tensor((1,), "float32"))
+        return lv1
+
+
+def test_the_body_of_a_local_function_stands_once_in_its_caller() -> None:
+    sketch = take(Called)
+    without_local_functions(sketch)
+    made = emit(sketch)
+    assert relax.analysis.check_well_formed(made)
+    assert len(made["main"].params) == 2
+    assert "def inner" not in made.script()
+    assert made.script().count("R.subtract(") == 1
+
+
+@pytest.mark.parametrize("module", [Recursive, Returned])
+def test_a_local_function_that_is_a_value_or_calls_itself_has_no_counterpart(module: Any) -> None:
+    with pytest.raises(Invalid):
+        without_local_functions(take(module))
+
+
+def test_packed_functions_stand_for_closures() -> None:
+    sketch = take(Made)
+    without_closures(sketch)
+    made = emit(sketch)
+    assert relax.analysis.check_well_formed(made)
+    assert "closure(" not in made.script().replace('"closure"', "")
+    assert made.script().count('R.call_pure_packed("closure"') == 2
+
+
+def test_a_local_function_is_not_needed_where_its_body_fails_as_well(worker: IsolatedWorker) -> None:
+    found = weighed(worker, case_of(Uncalled, "FastMathTransform"), OracleName.CRASH)
+    assert (found.severity, found.reason) == (Severity.S3, "")
+
+
+@I.ir_module
+class Weighted:
+    @R.function
+    def main(x: R.Tensor((1,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"num_input": 1})
+        lv: R.Tensor((1,), "float32") = R.abs(x1)
+
+        @R.function
+        def inner(x2: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            return R.add(x2, x1)
+
+        return lv
+
+
+def test_a_local_function_is_needed_where_its_body_does_not_fail(worker: IsolatedWorker) -> None:
+    found = weighed(worker, case_of(Weighted, "BundleModelParams"), OracleName.WELL_FORMED)
+    assert found.severity is Severity.S4, found
+    assert str(Rarity.LOCAL_FUNCTIONS) in found.reason
+
+
+@I.ir_module
+class Captured:
+    """A storage is allocated behind the first value that a graph captures."""
+
+    @R.function(private=True)
+    def f2(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        return x
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Captured
+        closure = R.make_closure(cls.f2, (R.const([1.0], "float32"),))  # noqa: F841  # the first value
+        storage = R.memory.alloc_storage(R.shape([4]), 0, R.str("global"), R.dtype("float32"))
+        alloc: R.Tensor((1,), "float32") = R.memory.alloc_tensor(  # noqa: F841  # what makes a region
+            storage, 0, R.shape([1]), R.dtype("float32"), 0
+        )
+        return x
+
+
+def test_neither_a_closure_nor_purity_that_the_pipeline_forces_is_needed(worker: IsolatedWorker) -> None:
+    expression = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
+    case = Case(str(tvm.ir.save_json(Captured)), (PassRef("RewriteCUDAGraph", expression),), 0)
+    found = weighed(worker, case, OracleName.WELL_FORMED)
+    assert (found.severity, found.reason) == (Severity.S3, "")
+
+
+@I.ir_module
+class Varied:
+    @R.function(private=True)
+    def f1(x: R.Tensor((2,), "uint32")) -> R.Tensor((), "uint32"):
+        return R.variance(x)
+
+    @R.function
+    def main(x: R.Tensor((2,), "uint32")) -> R.Tensor((), "uint32"):
+        cls = Varied
+        lv: R.Tensor((), "uint32") = cls.f1(x)
+        return lv
+
+
+def test_a_lowering_to_another_dtype_is_silently_wrong(worker: IsolatedWorker) -> None:
+    found = weighed(worker, case_of(Varied, "LegalizeOps"), OracleName.WELL_FORMED)
+    assert (found.blame, found.severity) == ("lowering of relax.variance", Severity.S1)
+
+
+@I.ir_module
+class Fused:
+    @R.function(private=True)
+    def fused_relax_abs_planted(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Fused
+        with R.dataflow():
+            lv: R.Tensor((1,), "float32") = R.abs(x)
+            lv1: R.Tensor((1,), "float32") = cls.fused_relax_abs_planted(lv)
+            R.output(lv1)
+        return lv1
+
+
+def test_what_other_names_mend_needs_a_name_that_the_pass_gives(worker: IsolatedWorker) -> None:
+    pattern = '[("planted.abs", is_op("relax.abs")(wildcard()))]'
+    expression = f"relax.transform.FuseOpsByPattern({pattern}, annotate_codegen=True)"
+    case = Case(str(tvm.ir.save_json(Fused)), (PassRef("FuseOpsByPattern", expression),), 0)
+    found = weighed(worker, case, OracleName.WELL_FORMED)
+    assert (found.severity, found.reason) == (Severity.S4, f"needs {Rarity.NAMES}")
