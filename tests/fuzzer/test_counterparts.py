@@ -156,6 +156,7 @@ class Captured:
     def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
         R.func_attr({"relax.force_pure": True})
         cls = Captured
+        impure = R.call_packed("planted", x, ty_args=R.Tensor((1,), "float32"))  # noqa: F841  # needs forced purity
         closure = R.make_closure(cls.f2, (R.const([1.0], "float32"),))  # noqa: F841  # the first value
         storage = R.memory.alloc_storage(R.shape([4]), 0, R.str("global"), R.dtype("float32"))
         alloc: R.Tensor((1,), "float32") = R.memory.alloc_tensor(  # noqa: F841  # what makes a region
