@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 _asked = functools.partial(Elsewhere, "fuzzer.triage.questions")
+_OF_FUNCTIONS = frozenset({Rarity.LOCAL_FUNCTIONS, Rarity.CLOSURES})
+"""What passes, and reductions, make of each other."""
 
 
 def accused(judge: Judge, case: Case, verdict: Verdict, traits: Traits) -> Blame:
@@ -43,10 +45,9 @@ def weigh(
         verdict: The verdict on ``case``.
         at_fault: What is at fault.
     """
-    rarities = [judge.ask(_asked("rare"), each, verdict.culprit) for each in {case, first[0]}]
-    present = frozenset[Rarity].intersection(
-        *(each if isinstance(each, frozenset) else frozenset() for each in rarities)
-    )
+    rarities = [judge.ask(_asked("rare"), each, verdict.culprit) for each in (first[0], case)]
+    before, present = (each if isinstance(each, frozenset) else frozenset[Rarity]() for each in rarities)
+    present &= before | (_OF_FUNCTIONS if before & _OF_FUNCTIONS else before)
     ordinary = functools.partial(judge.ask, _asked("ordinary"), case, verdict, judge.oracles)
     # Not needed where the process died once more, either; what has no counterpart minimization has tried to do without.
     rare = [each for each in Rarity if each in present and ordinary(each) is False]

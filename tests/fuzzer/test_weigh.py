@@ -270,6 +270,14 @@ def test_what_the_first_case_does_not_have_is_not_needed(worker: IsolatedWorker)
     assert weighed(worker, case, oracle, first=ordinary).severity is S1
 
 
+def test_a_closure_is_needed_that_passes_have_made_of_a_local_function_of_the_first_case(
+    worker: IsolatedWorker,
+) -> None:
+    case, oracle = case_of("remove-unused-parameters-made-closure")
+    local, _ = case_of("merge-composite-closure")
+    assert weighed(worker, case, oracle, first=local).severity is S4
+
+
 @I.ir_module
 class Weighted:
     @R.function
