@@ -91,7 +91,7 @@ def test_operators_that_are_aimed_at_meet_each_other() -> None:
 )
 def test_a_call_of_a_call_is_drawn_with_each_operand_in_its_place(name: str, call: tuple[str, int, str]) -> None:
     found = [calls_of_calls(module, *call) for module in modules(40, operators={name: 30})]
-    assert sum(map(bool, found)) > 20  # without: 0
+    assert sum(found) > 45  # 41 where only the first operand is given
 
 
 def test_an_aimed_operator_meets_constants_alone() -> None:
@@ -101,7 +101,7 @@ def test_an_aimed_operator_meets_constants_alone() -> None:
             for _, function in relax_functions(module) for each in places(function))
         for module in modules(60, operators={"relax.mean": 30})
     ]  # fmt: skip
-    assert sum(found) > 15
+    assert sum(found) > 20  # by chance: 16
 
 
 def test_an_aimed_operator_meets_axes_from_either_side_at_once() -> None:
