@@ -71,6 +71,7 @@ _HOMES = (
     "dpl",
     "binding_rewrite",
     "analysis",
+    "testing.transform",
 )
 """Modules of ``tvm.relax`` that hold passes."""
 
@@ -110,7 +111,7 @@ def _modules() -> list[Any]:
     for home in _HOMES:
         with contextlib.suppress(ImportError):
             found.append(importlib.import_module(f"tvm.relax.{home}"))
-    return found
+    return [*found, importlib.import_module("tvm.relax"), importlib.import_module("tvm.relax").Function]
 
 
 def _version() -> str:

@@ -95,7 +95,11 @@ FOLLOWERS: tuple[Region, ...] = (
 def draw_composite(scope: Scope) -> Value:
     """Bind the call of a private ``Composite`` function, made for it or shared with an earlier call."""
     region = scope.pick(REGIONS)
-    operands = region.operands(scope)
+    return call_composite(scope, region, region.operands(scope))
+
+
+def call_composite(scope: Scope, region: Region, operands: list[Value]) -> Value:
+    """Bind the call of a private ``Composite`` function of a region."""
     function = _function(scope, region, operands, {"Composite": f"{EXTERNAL}.{region.name}", "Primitive": True})
     var = scope.builder.add_func(function, f"fused_relax_{region.name}")
     bounds = region.bounds([v.known for v in operands])

@@ -43,7 +43,16 @@ _BY_OPERATOR = {
     **dict.fromkeys(("relax.call_pure_packed", "relax.call_dps_packed"), Feature.PACKED_CALLS),
     **dict.fromkeys(("relax.print", "relax.assert_op", "relax.invoke_closure"), Feature.IMPURE_CALLS),
     # What type-checks, but no pass lowers and CodeGenVM refuses.
-    **dict.fromkeys(("relax.call_tir_with_grad", "relax.ccl.allreduce"), Feature.NON_EXECUTABLE),
+    **dict.fromkeys(
+        (
+            "relax.call_tir_with_grad",
+            "relax.ccl.allgather",
+            "relax.ccl.allreduce",
+            "relax.ccl.broadcast_from_worker0",
+            "relax.ccl.scatter_from_worker0",
+        ),
+        Feature.NON_EXECUTABLE,
+    ),
     **{row.name: Feature.NON_EXECUTABLE for row in OPERATORS if not row.executable},
 }
 _BY_KIND = {

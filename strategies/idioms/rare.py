@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tvm import relax, tirx
+from tvm import relax, te, tirx
 
 from strategies.constructs import composites, shapes
 from strategies.idioms.idiom import BlockKind, IdiomTable
-from strategies.idioms.parts import UNIT, added, floats, fresh, joined, product, relu, times, variable
+from strategies.idioms.parts import UNIT, added, floats, fresh, joined, product, relu, times, variable, width
 from strategies.idioms.stages import UNMERGEABLE
 from strategies.kernels import choose as kernels
 from strategies.kernels.table import KERNELS
@@ -204,10 +204,10 @@ def uneven_matmuls(scope: Scope) -> Value:
     activation = scope.pick((None, None, op.nn.relu, op.nn.gelu, op.nn.silu, op.nn.gelu_tanh))
     biased = scope.index(3) == 2
     made = []
-    for width in widths:
-        out = product(scope, left, variable(scope, fresh(scope, [*batch, 3, width], "float32")))
+    for each in widths:
+        out = product(scope, left, variable(scope, fresh(scope, [*batch, 3, each], "float32")))
         if biased:
-            out = added(scope, out, variable(scope, fresh(scope, [width], "float32")))
+            out = added(scope, out, variable(scope, fresh(scope, [each], "float32")))
         made.append(out if activation is None else scope.emit(activation(out.expr), Bounds(-8.0, 8.0)))
     return joined(scope, made)
 
@@ -280,6 +280,8 @@ def captured_symbols(scope: Scope) -> Value:
         scope.frame.attrs |= bounds if scope.flip() else {"tir_var_upper_bound": bounds["tir_var_upper_bound"]}
         if scope.flip():
             scope.frame.attrs["relax.rewrite_cuda_graph.capture_symbolic_vars"] = names
+        if scope.flip():
+            scope.frame.attrs |= {"relax.memory_plan_dynamic_func_output": 1, "tir_non_negative_var": names}
     return made
 
 
@@ -342,3 +344,79 @@ def composite_graph(scope: Scope) -> Value:
         made = composites.draw_composite(scope)
         values.append(relu(scope, made) if scope.index(4) == 3 else made)
     return joined(scope, values[-2:])
+
+
+@TABLE.idiom("MergeCompositeFunctions", needs=(Feature.COMPOSITE,), clears=UNMERGEABLE)
+def merged_producers(scope: Scope) -> Value:
+    """Plant chains of composite functions that meet: of two values, or of one, seldom with another operator between."""
+    first = _tensor(scope, [2 + scope.index(2), 3], UNIT)
+    ends = [first, first if scope.index(3) == 2 else fresh(scope, first.shape, "float32", UNIT)]
+    for _ in range(1 + scope.index(2)):
+        ends = [composites.call_composite(scope, scope.pick(composites.FOLLOWERS), [end]) for end in ends]
+    if scope.index(4) == 3:
+        ends[0] = relu(scope, ends[0])
+    (add,) = (region for region in composites.REGIONS if region.name == "add")
+    return composites.call_composite(scope, add, ends)
+
+
+@TABLE.idiom("LambdaLift", needs=(Feature.LOCAL_FUNCTIONS, Feature.BOOLEANS), place=BlockKind.ORDINARY, weight=2)
+def local_loop(scope: Scope) -> Value:
+    """Plant a local function that calls itself as often as its counter says, and perhaps captures a value."""
+    if scope.frame.nesting or scope.module.strict:
+        raise Infeasible("no room for such a function")
+    value = fresh(scope, [width(scope)], "float32", UNIT)
+    beside = fresh(scope, value.shape, "float32", UNIT) if scope.has(Feature.CAPTURES) and scope.flip() else None
+    ty = relax.TensorType(list(value.shape), "float32")
+    count = relax.TensorType([], "int32")
+    loop = relax.Var("loop", relax.FuncType([count, ty], ty, True))
+    left, state = relax.Var("left", count), relax.Var("state", ty)
+
+    def body(emit: Callable[..., Any]) -> Any:
+        more = emit(op.greater(left, relax.const(0, "int32")))
+        grown = op.tanh(op.add(state, state if beside is None else beside.expr))
+        again = relax.Call(loop, [op.subtract(left, relax.const(1, "int32")), grown])
+        return emit(relax.If(more, again, state))
+
+    function = block_function(scope.builder, [left, state], body, dataflow=False)
+    scope.builder.emit_normalized(relax.VarBinding(loop, function))
+    return scope.emit(relax.Call(loop, [relax.const(scope.index(4), "int32"), value.expr]), UNIT)
+
+
+@TABLE.idiom("FuseTIR", needs=(Feature.SYMBOLIC_KERNELS, Feature.PRIVATE_CALLS))
+def fused_products(scope: Scope) -> Value:
+    """Plant a function for FuseTIR that calls a kernel twice, of which one buffer has as many elements as a table."""
+    if scope.frame.device is not None:
+        raise Infeasible("the parameters of a typed function are bound to a device")
+    rows, columns = 2 + scope.index(2), 3
+    m, n = te.var("m", "int64"), te.var("n", "int64")
+    table, left, right = (
+        te.placeholder(shape, "float32", name=name) for shape, name in (((m * n,), "A"), ((m,), "B"), ((n,), "C"))
+    )
+    made = te.compute((m * n,), lambda at: table[at] + left[at // n] - right[at % n], name="D")
+    kernel = te.create_prim_func([table, left, right, made], index_dtype_override="int64")
+    var = scope.builder.add_func(kernel.without_attr("global_symbol").with_attr("tirx.noalias", True), "spread")
+    operands = [_tensor(scope, [size]) for size in (rows * columns, rows, columns)]
+    parameters = [relax.Var(name, value.ty) for name, value in zip("abc", operands, strict=True)]
+
+    def body(emit: Callable[..., Any]) -> Any:
+        once = emit(relax.call_tir(var, parameters, parameters[0].ty))
+        return emit(relax.call_tir(var, [once, *parameters[1:]], parameters[0].ty))
+
+    function = block_function(scope.builder, parameters, body, {"Primitive": True})
+    call = relax.Call(scope.builder.add_func(function, "fused_products"), [value.expr for value in operands])
+    return scope.emit(call, Bounds(-10.0, 10.0))
+
+
+@TABLE.idiom("LegalizeOps", needs=(Feature.NON_EXECUTABLE,))
+def collectives(scope: Scope) -> Value:
+    """Plant operators of several processes, one on the result of another."""
+    value = _tensor(scope, [8, 8])
+    for _ in range(1 + scope.index(3)):
+        calls = (
+            lambda x: op.ccl.allgather(x, 2, scope.flip()),
+            op.ccl.broadcast_from_worker0,
+            lambda x: op.ccl.scatter_from_worker0(x, 2, scope.index(2)),
+            lambda x: op.ccl.allreduce(x, scope.pick(("sum", "min", "avg")), scope.flip()),
+        )
+        value = scope.emit(scope.pick(calls)(value.expr), value.bounds)
+    return value

@@ -194,6 +194,15 @@ _SOURCES: tuple[tuple[str, str, str], ...] = (
 """Parameters, pattern and replacement."""
 
 
+_SUBROUTINE = """
+    @R.function(private=True)
+    def subroutine({parameters}):
+        return {replacement}
+"""
+_PLAIN = ("exp", "tanh", "negative", "sigmoid", "abs", "sqrt", "log", "sin", "cos", "erf", "floor", "nn.relu", "square")
+"""Operators of one operand and no attribute."""
+
+
 def _from_module(choices: Choices, facts: Facts, known: tuple[tuple[str, str, str], ...]) -> str:
     parameters, pattern, replacement = choices.pick(known)
     ranks = [len(term.dims) for term in facts.chains if term.dims is not None and term.operator[6:] in pattern]
@@ -205,11 +214,42 @@ def _from_module(choices: Choices, facts: Facts, known: tuple[tuple[str, str, st
         kind: f'R.Tensor("{kind}32")' if choices.index(4) == 3 else f'R.Tensor({shape}, "{kind}32")'
         for kind in ("float", "int")
     }
-    source = _SOURCE.format(parameters=parameters.format(**kinds), pattern=pattern, replacement=replacement)
+    return _module_rewriter(choices, parameters.format(**kinds), pattern, replacement)
+
+
+def _module_rewriter(choices: Choices, parameters: str, pattern: str, replacement: str) -> str:
+    """Return the text of a rewriter, which computes the replacement in a function of its own once in three times."""
+    given, behind = replacement, ""
+    if choices.index(3) == 2:
+        names = ", ".join(parameter.partition(":")[0] for parameter in parameters.split(", ") if ":" in parameter)
+        given, behind = f"Rewriter.subroutine({names})", _SUBROUTINE
+    source = _SOURCE.format(parameters=parameters, pattern=pattern, replacement=given)
+    source += behind.format(parameters=parameters, replacement=replacement)
     return f"relax.dpl.PatternMatchingRewriter.from_module(tvm.script.from_source({source!r}))"
 
 
+def _tuple_fields(facts: Facts) -> list[Term]:
+    """List calls that fields of a tuple can be: those of plain operators on tensors of known shape."""
+    terms = [*(part for term in facts.chains for each in term.parts for part in each.parts), *facts.chains]
+    plain = [
+        term
+        for term in terms
+        if term.dims is not None and term.parts and term.operator.removeprefix("relax.") in _PLAIN
+    ]
+    return list(dict.fromkeys(plain))
+
+
+def _of_tuples(choices: Choices, fields: list[Term]) -> str:
+    """Draw a rewriter of two or three values together, which stand in a tuple or by themselves."""
+    chosen = [choices.pick(fields) for _ in range(2 + choices.index(2))]
+    parameters = ", ".join(f'x{at}: R.Tensor({term.dims}, "{term.dtype}")' for at, term in enumerate(chosen))
+    computed = ", ".join(f"R.{term.operator.removeprefix('relax.')}(x{at})" for at, term in enumerate(chosen))
+    return _module_rewriter(choices, parameters, f"({computed})", f"({computed})")
+
+
 def _rewriter(choices: Choices, facts: Facts) -> str:
+    if (fields := _tuple_fields(facts)) and choices.index(3) == 2:
+        return _of_tuples(choices, fields)
     present = [each for each in _SOURCES if f"relax.{each[1].strip('(').split('(')[0][2:]}" in facts.operators]
     if (present and choices.index(3)) or not choices.index(4):
         return _from_module(choices, facts, tuple(present) or _SOURCES)
@@ -265,14 +305,20 @@ def bindings(choices: Choices, facts: Facts) -> str:
             ("a ^ b", "a.used_by(b, 0)", "a.fork_to(b)", "a >> b", "[a ^ b, a.same_shape_as(b)]", "(a ^ b).dup()")
         )
     made = _pass(f"relax.dpl.rewrite_bindings(ctx, lambda found, bound: {becomes}, f)", "rewrite_bindings")
-    inside = f"(lambda a, b: ({link}, {made})[1])({a}, {b})"
-    entered = f"[ctx.__enter__(), {inside}, ctx.__exit__(None, None, None)][1]"
-    return f"(lambda ctx: {entered})(relax.dpl.PatternContext())"
+    # Once in four times in a context of its own, which has the patterns of the one around it.
+    nested = choices.index(4) == 3
+    linked = f"({link}, {_within('True', made) if nested else made})[1]"
+    return _within("", f"(lambda a, b: {linked})({a}, {b})")
+
+
+def _within(incremental: str, text: str) -> str:
+    entered = f"[ctx.__enter__(), {text}, ctx.__exit__(None, None, None)][1]"
+    return f"(lambda ctx: {entered})(relax.dpl.PatternContext({incremental}))"
 
 
 # The first call of an operator in a dataflow block, or the last one of a block, and an edit of its block.
 _EDIT = (
-    "next(([edit := relax.DataflowBlockRewrite(k, f), {actions}, edit.mutated_root_fn()][-1] "
+    "next(([edit := relax.DataflowBlockRewrite(k, f), {actions}, {result}][-1] "
     "for k in f.body.blocks if isinstance(k, relax.DataflowBlock) for b in {bindings} "
     "if isinstance(b, relax.VarBinding) and isinstance(b.value, relax.Call){condition}), f)"
 )
@@ -282,6 +328,8 @@ _AGAIN = (
     "edit := relax.DataflowBlockRewrite(edit.mutated_dfb(), edit.mutated_root_fn()), "
     "edit.replace_all_uses(b.var, again), edit.remove_unused(b.var)"
 )
+# The function alone, or in the module that has it.
+_RESULTS = ("edit.mutated_root_fn()", 'edit.mutate_irmodule(tvm.IRModule({"main": f}))["main"]')
 _EDITS: tuple[tuple[str, str], ...] = (
     ("edit.remove_all_unused()", ""),
     ('edit.add(b.value, "again", True)', ""),
@@ -298,4 +346,6 @@ def edits(choices: Choices, facts: Facts) -> str:
     """Draw an edit of a dataflow block of each function: nothing that is used changes its value."""
     actions, condition = choices.pick(_EDITS)
     within = choices.pick(("k.bindings", "reversed(k.bindings)"))
-    return _pass(_EDIT.format(actions=actions, bindings=within, condition=condition), "DataflowBlockRewrite")
+    result = choices.pick(_RESULTS[: 1 if actions == _AGAIN else 2])
+    text = _EDIT.format(actions=actions, bindings=within, condition=condition, result=result)
+    return _pass(text, "DataflowBlockRewrite")

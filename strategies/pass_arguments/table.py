@@ -7,6 +7,7 @@ from strategies.constructs.differentiable import draw_gradient
 from strategies.detect.module_facts import Facts
 from strategies.idioms.idiom import SUFFIX
 from strategies.idioms.planting import passes_for
+from strategies.pass_arguments.analyses import ask, in_blocks, inline, mutate
 from strategies.pass_arguments.binding import (
     append_loss,
     bind_params,
@@ -232,6 +233,10 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("UpdateParamType", update_types, weight=51),
     PassRow("UpdateVDevice", update_device, weight=143, aimed_weight=6, meant_for=lambda facts: facts.vdevices > 0),
     PassRow("VMShapeLower", texts=("", "emit_err_ctx=False"), weight=107),
+    PassRow("ApplyEmptyCppMutator", mutate, weight=5),
+    PassRow("analysis", ask, weight=11),
+    PassRow("dataflowblock_pass", in_blocks, weight=11),
+    PassRow("inline_functions", inline, weight=23, meant_for=_several_functions, finds=_function_calls),
     PassRow("DataflowBlockRewrite", edits, weight=11),
     PassRow("PatternMatchingRewriter", rewriter, weight=19, finds=rewrites_something),
     PassRow("rewrite_bindings", bindings, weight=18, finds=lambda facts: bool(facts.chains)),

@@ -25,6 +25,13 @@ FFI_ROOMS = ("relax.transform.", "relax.backend.", "relax.distributed.transform.
 """Prefixes of the global functions that are looked at."""
 REWRITERS = ("tvm.relax.dpl.rewrite", "tvm.relax.binding_rewrite", "tvm.relax.analysis.analysis")
 """Modules of which users make passes: what rewrites by patterns, edits blocks, or suggests layouts."""
+USERS = (
+    ("analysis", "relax.analysis"),
+    ("dataflowblock_pass", "relax.transform.dataflowblock_pass"),
+    ("inline_functions", "relax.Function.inline_functions"),
+    ("ApplyEmptyCppMutator", "relax.testing.transform.ApplyEmptyCppMutator"),
+)
+"""Other functions of which users make passes, or which are one for tests of TVM."""
 _LISTS = "_passes"
 """End of the names of functions of a backend's pipeline that give a list of passes."""
 
@@ -119,3 +126,4 @@ def _rewriters() -> Iterator[tuple[str, str]]:
         for name, value in vars(importlib.import_module(room)).items():
             if getattr(value, "__module__", "") == room and re.search("rewrite|^suggest_", name.lower()):
                 yield name, f"{room}.{name}".removeprefix("tvm.")
+    yield from USERS

@@ -59,6 +59,11 @@ WHOLE: dict[str, str] = {
     f"AnnotateTIROpPattern(), {_ADRENO}.AnnotateCustomMemoryScope({_TEXTURE}), "
     f"{', '.join(f'relax.transform.{each}()' for each in _OTHERS)}, {_ADRENO}.FoldVDeviceScopeChange(), "
     "relax.transform.DeadCodeElimination(), relax.transform.SpecializePrimFuncBasedOnCallSite()])",
+    "ApplyEmptyCppMutator": 'tvm.get_global_func("relax.testing.transform.ApplyEmptyCppMutator")()',
+    "analysis": _of_functions("analysis", "[relax.analysis.free_vars(f), f][1]"),
+    "dataflowblock_pass": "relax.transform.dataflowblock_pass(lambda block, mod, _: relax.DataflowBlock(list("
+    'block.bindings)), opt_level=0, name="dataflowblock_pass")',
+    "inline_functions": _of_functions("inline_functions", "f.inline_functions({})"),
     "DataflowBlockRewrite": _of_functions(
         "DataflowBlockRewrite", f"next(([{_EDIT}, edit.mutated_root_fn()][-1] {_CALLS}), f)"
     ),

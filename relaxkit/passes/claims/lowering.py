@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -279,3 +280,26 @@ LOWERED_CLAIMS = stated(
     symbols_not_attached,
     source=STAGES,
 )
+
+
+@claimed(
+    "the code of the virtual machine is read back",
+    'documentation of VMExecutable.as_python: "Print the instructions as python program"; of ExecBuilder: "A builder '
+    'to emit instructions and build executable for the virtual machine"',
+)
+def code_read_back_otherwise(ran: Any) -> str:
+    """Say whether a builder that is given the instructions of a lowered module one by one makes other ones of them.
+
+    The text names the register of the machine ``vm``, the builder's module ``rx``, and no constant's value.
+    """
+    builder = relax.ExecBuilder()
+    relax.vm_build._vmcodegen(builder, ran.after, "bytecode")
+    code = builder.get().as_python()
+    again = relax.ExecBuilder()
+    for number in sorted(set(map(int, re.findall(r"\.c\((\d+)\)", code)))):
+        again.convert_constant(f"constant {number}")
+    said = code.replace("ib = rx.Builder()\n", "").replace("ib.r(vm)", "ib.vm_state()")
+    exec(said, {"ib": again})  # the text is TVM's own, of the module that was generated here
+    if (back := again.get().as_python()) != code:
+        return f"other instructions are read back\nreads back other instructions\nfirst: {code}\nthen: {back}"
+    return ""

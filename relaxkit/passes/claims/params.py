@@ -11,7 +11,7 @@ from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, r
 from relaxkit.ir.types import parts_of_type, types_in
 from relaxkit.ir.walk import name_of, operator_of, places
 from relaxkit.passes.claims.common import argument, both, relax_pairs, untouched, variables_read
-from relaxkit.passes.contract import EvidenceClass, claimed, nothing_left
+from relaxkit.passes.contract import EvidenceClass, Harm, claimed, nothing_left
 
 
 @claimed("bound parameters are gone", "its documentation: bind params of function of the module to constant tensors")
@@ -80,6 +80,41 @@ def bound_symbol_left(ran: Any) -> str:
         left = {name_of(var) for var in relax.analysis.defined_symbolic_vars(function)} & bound
         if left - given:
             return f"a bound dim is still symbolic\nleaves {', '.join(sorted(left - given))} of {name} symbolic"
+    return ""
+
+
+@claimed(
+    "a function binds its dims as the pass does",
+    'documentation of Function.bind_symbolic_vars: "Return a new function with updated symbolic variable"',
+    Harm.WRONG,
+)
+def bound_otherwise(ran: Any) -> str:
+    """Find a function whose dims its own method binds in another way than the pass, by name or by variable."""
+    binding = argument(ran, 0, "binding_map", {})
+    for name, old, new in relax_pairs(ran):
+        dims = {*relax.analysis.defined_symbolic_vars(old), *relax.analysis.free_symbolic_vars(old)}
+        values = {dim: value for dim in dims for key, value in binding.items() if _key(key) == name_of(dim)}
+        if not old.same_as(new) and len({*map(name_of, dims)}) == len(dims):
+            for keyed in (values, {name_of(dim): value for dim, value in values.items()}):
+                if not tvm_ffi.structural_equal(old.bind_symbolic_vars(keyed), new):
+                    return f"a function binds its dims otherwise\nbinds dims of {name} in another way than its method"
+    return ""
+
+
+@claimed(
+    "a function binds its parameters as the pass does",
+    'documentation of Function.bind_params: "Keys may be either a `relax.Var` or a string name of the Relax variable"',
+    Harm.WRONG,
+)
+def parameters_bound_otherwise(ran: Any) -> str:
+    """Find a function whose parameters its own method binds in another way than the pass, by variable."""
+    binding = argument(ran, 1, "params", {})
+    for name, old, new in relax_pairs(ran):
+        keyed = {p: value for p in old.params for key, value in binding.items() if _key(key) == name_of(p)}
+        if not old.same_as(new) and not tvm_ffi.structural_equal(old.bind_params(keyed), new):
+            return (
+                f"a function binds its parameters otherwise\nbinds parameters of {name} in another way than its method"
+            )
     return ""
 
 

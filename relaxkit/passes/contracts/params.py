@@ -95,7 +95,12 @@ ROWS: tuple[Contract, ...] = (
             (r"does not have parameter with name", "parameter bound already", "the first run removed the parameter"),
         ),
         changes=frozenset({Kept.PARAMETER_NAMES}),  # bound parameters are gone, by its documentation
-        postconditions=stated(params.bound_parameter_left, params.inputs_not_there, params.other_functions_changed),
+        postconditions=stated(
+            params.bound_parameter_left,
+            params.inputs_not_there,
+            params.other_functions_changed,
+            params.parameters_bound_otherwise,
+        ),
     ),
     _OfParameters(
         "BindSymbolicVars",
@@ -133,6 +138,7 @@ ROWS: tuple[Contract, ...] = (
         notes="results agree for inputs that satisfy the binding only",
         postconditions=stated(
             params.bound_symbol_left,
+            params.bound_otherwise,
             Postcondition(
                 "other functions stay", partial(common.unnamed_function_changed, at=1), "its documentation of func_name"
             ),

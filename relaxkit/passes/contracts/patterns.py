@@ -1,4 +1,5 @@
-"""Contracts of what users make passes of: rewriters by patterns (``tvm.relax.dpl``), and edits of dataflow blocks.
+"""Contracts of what users make passes of: rewriters by patterns (``tvm.relax.dpl``), edits of functions and of
+dataflow blocks, and analyses.
 
 Their arguments are functions of the user's; those that are drawn keep what is computed (``rewriters`` in
 ``strategies.pass_arguments``).  What is promised is what TVM documents, and that TVM itself adds no change.
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from relaxkit.passes.claims import rewrite
+from relaxkit.ir.functions import private_call_depth
+from relaxkit.passes.claims import analysis, rewrite
 from relaxkit.passes.contract import Contract, Idempotence, Operators, Variant, stated
 from relaxkit.passes.contracts.shared import ONE_BY_ONE, REWRITER, refused
 from relaxkit.passes.preconditions import no_calls_in_place
@@ -70,5 +72,48 @@ ROWS: tuple[Contract, ...] = (
                 "its documentation: each run adds, or removes, one",
             ),
         ),
+    ),
+    Contract(
+        "analysis",
+        where="relax",
+        any_stage=True,
+        functions=ONE_BY_ONE,
+        operators=Operators("an analysis is asked of what is given back"),
+        postconditions=stated(
+            analysis.variables_missed,
+            analysis.binding_missed,
+            analysis.use_missed,
+            analysis.shape_missed,
+            analysis.type_misjudged,
+            analysis.result_misjudged,
+            analysis.purity_misjudged,
+            analysis.recursion_missed,
+            analysis.pattern_mismatched,
+        ),
+    ),
+    Contract(
+        "dataflowblock_pass",
+        preconditions=(no_calls_in_place,),
+        functions=ONE_BY_ONE,
+        idempotence=Idempotence.NEVER,
+        notes="its function copies a binding, in every run",
+        operators=Operators("its function says what it makes", more=("*",)),
+    ),
+    Contract(
+        "inline_functions",
+        where="relax",
+        inside=("CanonicalizeBindings", "DeadCodeElimination"),  # inline_functions.cc: VisitExpr_ of a function
+        functions=ONE_BY_ONE,
+        operators=Operators("its documentation: a call becomes what the function does", ("*",), ("*",)),
+        idempotence=Idempotence.FIXPOINT,
+        fixpoint_extra=private_call_depth,
+        notes="each run inlines what is called then, and what that calls only in the next",
+    ),
+    Contract(
+        "ApplyEmptyCppMutator",
+        where="relax.testing.transform",
+        any_stage=True,
+        functions=ONE_BY_ONE,
+        operators=Operators("its documentation: a mutator that overrides nothing"),
     ),
 )

@@ -35,7 +35,7 @@ _DEFAULT = Contract(
     "build:default",
     limits=(MAY_GIVE_BACK,),
     traits=frozenset({Trait.LOWERS_OPERATORS}),
-    postconditions=lowering.LOWERED_CLAIMS,
+    postconditions=(*lowering.LOWERED_CLAIMS, *stated(lowering.code_read_back_otherwise)),
     prepare=_BEFORE,
     gives=Stage.LOWERED,
     idempotence=Idempotence.UNKNOWN,

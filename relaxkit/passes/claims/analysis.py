@@ -1,0 +1,257 @@
+"""What ``tvm.relax.analysis`` and ``tvm.relax.dpl`` tell of a module: variables, uses, types, recursion, patterns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import relax
+
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import expressions, places
+from relaxkit.passes.claims.common import placed, variables_read
+from relaxkit.passes.contract import Harm, claimed
+
+_MOST_TYPES = 8
+
+
+@claimed(
+    "variables are found",
+    'documentation of free_vars: "Free variables are variables that are not bound by a VarBinding or a function '
+    'parameter in the expression"; of bound_vars: "all variables that are declared in the expr"',
+    Harm.WRONG,
+)
+def variables_missed(ran: Any) -> str:
+    """Find a variable that a function, or a value in it, binds or reads, and that its analysis does not list."""
+    for name, function in relax_functions(ran.before):
+        if relax.analysis.free_vars(function):
+            return f"a closed function has free variables\nlists free variables of {name}"
+        bound = {*function.params, *(place.var for place in places(function))}
+        if not bound <= {*relax.analysis.bound_vars(function)} <= {*relax.analysis.all_vars(function)}:
+            return f"a bound variable is not listed\nlists not all variables that {name} binds"
+        for place in places(function):
+            read = {*variables_read(place.value)}
+            if not read <= {*relax.analysis.used_vars(place.value)} & {*relax.analysis.free_vars(place.value)}:
+                return f"a free variable is not listed\nlists not all free variables of a value in {name}"
+    return ""
+
+
+@claimed(
+    "bindings are found by variable and by name",
+    'documentation of get_var2val: "Get a mapping from Var to Expr for each variable in the function"',
+    Harm.WRONG,
+)
+def binding_missed(ran: Any) -> str:
+    """Find a binding that get_var2val or name_to_binding does not have."""
+    for name, function in relax_functions(ran.before):
+        values, named = relax.analysis.get_var2val(function), relax.analysis.name_to_binding(function)
+        for place in places(function):
+            listed = named.get(place.var.name, ())
+            if not any(each.same_as(place.binding) for each in listed):
+                return f"a binding is not found by its name\nlists not all bindings of {place.var.name} in {name}"
+            if isinstance(place.binding, relax.VarBinding) and not values[place.var].same_as(place.value):
+                return f"a variable has another value\ngives another value of {place.var.name} in {name}"
+    return ""
+
+
+@claimed(
+    "uses are found", 'documentation of udchain: "Analyze the variable use-def chain in a dataflow block"', Harm.WRONG
+)
+def use_missed(ran: Any) -> str:
+    """Find a binding of a dataflow block that reads a variable, and that is not among the variable's users."""
+    for name, place in placed(ran.before):
+        if place.dataflow and place.binding.same_as(place.block.bindings[0]):
+            users = relax.analysis.udchain(place.block)
+            for binding in place.block.bindings:
+                if any(binding.var not in users.get(read, ()) for read in variables_read(binding.value)):
+                    return f"a use is not listed\nlists not all variables that {name} uses to bind {binding.var.name}"
+    return ""
+
+
+@claimed(
+    "shapes are told",
+    'documentation of get_shape_of: "It will try to return symbolic function when possible"',
+    Harm.WRONG,
+)
+def shape_missed(ran: Any) -> str:
+    """Find a tensor of which get_shape_of gives another shape than its type, and no question for it at run time."""
+    for name, place in placed(ran.before):
+        if isinstance(ty := place.var.ty, relax.TensorType):
+            shape = relax.get_shape_of(place.var)
+            asked = isinstance(shape, relax.Call) and shape.op.name == "relax.shape_of"
+            if not (asked if ty.shape is None else tvm_ffi.structural_equal(shape, ty.shape)):
+                return f"another shape is told\ngives {shape} as the shape of {place.var.name} in {name}"
+    return ""
+
+
+@claimed(
+    "types form a lattice",
+    'documentation of type_lca: "Unify the two types to their least common ancestor"; of erase_to_well_defined: '
+    '"removes the Type\'s dependencies on shape and vars that are not defined in given maps"',
+    Harm.WRONG,
+)
+def type_misjudged(ran: Any) -> str:
+    """Find types that are no base of themselves, or whose common ancestor, static or erased type is none."""
+    for name, function in relax_functions(ran.before):
+        for ty in (types := _types(function)):
+            static, erased = relax.analysis.get_static_type(ty), relax.analysis.erase_to_well_defined(ty)
+            for base, kind in ((ty, "type itself"), (static, "static type"), (erased, "erased type")):
+                if not _is_base(base, ty):
+                    return f"a {kind} is no base\ngives {base} as the {kind} of {ty} in {name}"
+            if not {*relax.analysis.definable_tir_vars_in_type(ty)} <= {*relax.analysis.tir_vars_in_type(ty)}:
+                return f"a definable dim is none of its type\nlists dims that {ty} in {name} does not have"
+            known = {dim: tvm.tirx.IntImm(dim.ty.dtype, 4) for dim in relax.analysis.tir_vars_in_type(ty)}
+            numbers = relax.analysis.erase_to_well_defined(ty, known)
+            if "R.Callable" not in str(ty) and relax.analysis.tir_vars_in_type(numbers):
+                return f"a dim with a value is left\nleaves dims in {numbers}, made of {ty} in {name}"
+        for one, other in itertools.product([*types, relax.FuncType.opaque_func()], types):
+            ancestor = relax.analysis.type_lca(one, other)
+            if not (ancestor.is_base_of(one) and ancestor.is_base_of(other)):
+                return f"a common ancestor is no base\ngives {ancestor} for {one} and {other} in {name}"
+            passes = relax.analysis.type_base_check(one, other) == relax.analysis.BaseCheckResult.PASS
+            if passes != one.is_base_of(other):
+                return f"two checks of types disagree\nchecks {one} and {other} in {name} with two results"
+    return ""
+
+
+def _types(function: Any) -> list[Any]:
+    """List some types of a function, each once, and of functions and tuples of these, and types that say little."""
+    variables = (*function.params, *(place.var for place in places(function)))
+    found = list({str(ty): ty for ty in (function.ty, *(each.ty for each in variables))}.values())[:_MOST_TYPES]
+    whole = relax.TupleType(found[:2])
+    vague = [relax.TensorType(), relax.TensorType(ndim=2), relax.ShapeType(ndim=1), relax.AnyType()]
+    vague += [tvm.ir.PrimType("int64"), tvm.ir.PrimType("float32")]
+    return [*found, whole, relax.FuncType(found[1:2], whole), *vague]
+
+
+def _is_base(base: Any, ty: Any) -> bool:
+    try:
+        return bool(base.is_base_of(ty))
+    except tvm.error.InternalError:  # a type that the functions of types do not know
+        return False
+
+
+@claimed(
+    "the result of a call is of the type that its function's type says",
+    'documentation of derive_call_ret_type: "Derive the call\'s ret value type from inputs"',
+    Harm.WRONG,
+)
+def result_misjudged(ran: Any) -> str:
+    """Find a call of a function for which another type is derived than the call's own one."""
+    for name, place in placed(ran.before):
+        value = place.value
+        if isinstance(value, relax.Call) and isinstance(value.op, relax.Var | tvm.ir.GlobalVar):
+            derived = relax.analysis.derive_call_ret_type(value.op.ty, value, relax.BlockBuilder())
+            if isinstance(value.op.ty, relax.FuncType) and not derived.is_base_of(value.ty):
+                return f"another result type is derived\nderives {derived} for a call of {value.ty} in {name}"
+    return ""
+
+
+@claimed(
+    "a pure function has no impure call",
+    'documentation of contains_impure_call: "Check if the given expression (likely a function body) contains any '
+    'impure calls"',
+    Harm.WRONG,
+)
+def purity_misjudged(ran: Any) -> str:
+    """Find a function that is pure, and in which an impure call is found."""
+    for name, function in relax_functions(ran.before):
+        forced = "relax.force_pure" in (function.attrs or ())
+        if function.is_pure and not forced and relax.analysis.contains_impure_call(function):
+            return f"a pure function is told impure\nfinds an impure call in {name}"
+    return ""
+
+
+@claimed(
+    "recursion is found",
+    'documentation of detect_recursion: "Find all sets of recursive or mutually recursive functions in the module"',
+    Harm.WRONG,
+)
+def recursion_missed(ran: Any) -> str:
+    """Compare the functions of each found group with those that reach one another by references.
+
+    Asks it of the module, and of functions that refer to one another as the bits of the module's hash say.
+    """
+    return _recursion_missed(ran.before) or _recursion_missed(_referring(tvm_ffi.structural_hash(ran.before)))
+
+
+def _referring(bits: int, count: int = 5) -> Any:
+    """Return a module of functions each of which gives a tuple of some of them."""
+    names = [tvm.ir.GlobalVar(f"f{number}") for number in range(count)]
+    functions = {}
+    for at, name in enumerate(names):
+        named = relax.Tuple([each for to, each in enumerate(names) if bits >> (at * count + to) & 1])
+        functions[name] = relax.Function([], relax.SeqExpr([], named), relax.AnyType())
+    return tvm.IRModule(functions)
+
+
+def _recursion_missed(module: Any) -> str:
+    names = {
+        name: {each.name_hint for each in relax.analysis.all_global_vars(function)}
+        for name, function in relax_functions(module)
+    }
+    reached = {name: {*_reached(name, names)} for name in names}
+    wanted = {
+        frozenset(each for each in reached[name] if name in reached.get(each, ()))
+        for name in names
+        if name in reached[name]
+    }
+    found = {frozenset(each.name_hint for each in group) for group in relax.analysis.detect_recursion(module)}
+    if found != wanted:
+        return f"other functions are found to be recursive\nfinds {_said(found)} instead of {_said(wanted)}"
+    return ""
+
+
+def _said(groups: set[frozenset[str]]) -> list[list[str]]:
+    return sorted(map(sorted, groups))
+
+
+def _reached(name: str, references: dict[str, set[str]]) -> Iterator[str]:
+    """Yield the functions that a function reaches by one reference or more."""
+    seen, left = set[str](), [*references[name]]
+    while left:
+        if (each := left.pop()) not in seen:
+            seen.add(each)
+            left += references.get(each, ())
+    yield from seen
+
+
+@claimed(
+    "a pattern of an expression matches it",
+    "documentation of tvm.relax.dpl.pattern: is_var, is_gv, is_shape, has_attr, is_call_tir, ExternFuncPattern",
+    Harm.WRONG,
+)
+def pattern_mismatched(ran: Any) -> str:
+    """Find an expression that the pattern that describes it does not match."""
+    for name, function in relax_functions(ran.before):
+        for each in expressions(function.body):
+            for pattern in _patterns(each):
+                if not pattern.match(each):
+                    return f"a pattern does not match what it describes\ndoes not match {each} in {name} with {pattern}"
+    return ""
+
+
+def _patterns(expr: Any) -> Iterator[Any]:
+    """Yield patterns that describe an expression."""
+    dpl = relax.dpl.pattern
+    if isinstance(expr, relax.Var):
+        yield dpl.is_var(expr.name)
+    elif isinstance(expr, tvm.ir.GlobalVar):
+        yield dpl.is_gv(expr.name_hint)
+    elif isinstance(expr, relax.ExternFunc):
+        yield dpl.ExternFuncPattern(expr.global_symbol)
+    elif isinstance(expr, relax.ShapeExpr):
+        yield dpl.is_shape(list(expr.values))
+    elif isinstance(expr, relax.Function):
+        yield dpl.FunctionPattern([dpl.wildcard() for _ in expr.params], dpl.wildcard()).has_attr(expr.attrs or {})
+    elif isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
+        called = dpl.is_op(expr.op.name)(*(dpl.wildcard() for _ in expr.args))
+        yield called
+        if expr.attrs is not None and hasattr(expr.attrs, "keys"):
+            given = {key: expr.attrs[key] for key in [*expr.attrs.keys()]}
+            yield called.has_attr({key: value for key, value in given.items() if value is not None})
+        if expr.op.name == "relax.call_tir":
+            yield dpl.is_call_tir(expr.args[0].name_hint)

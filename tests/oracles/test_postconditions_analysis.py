@@ -1,0 +1,149 @@
+# mypy: disable-error-code="untyped-decorator, valid-type, no-untyped-def, attr-defined, union-attr"
+"""What analyses, methods of functions and the machine's code claim: TVM's own keep it, but for its defects, and wrong
+ones do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import claims_of_passes as claims
+import pytest
+import tvm
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from relaxkit.passes.claims import analysis, lowering, params
+from relaxkit.passes.contract import Ran
+from relaxkit.passes.contracts import CONTRACTS
+
+
+@I.ir_module
+class Sample:
+    @R.function
+    def main(x: R.Tensor(("n", 3), "float32"), y: R.Tensor((3, 3), "float32"), c: R.Tensor((), "bool")):
+        n = T.int64()
+        with R.dataflow():
+            z = R.matmul(x, y)
+            pair = (z, R.add(z, z))
+            flat = R.reshape(pair[1], (3 * n,))
+            R.output(z, flat)
+        w = Sample.even(z)
+        return (w, flat)
+
+    @R.function(private=True)
+    def even(x: R.Tensor(("k", 3), "float32")) -> R.Tensor(("k", 3), "float32"):
+        k = T.int64()
+        y: R.Tensor((k, 3), "float32") = Sample.odd(x)
+        return y
+
+    @R.function(private=True)
+    def odd(x: R.Tensor(("k", 3), "float32")) -> R.Tensor(("k", 3), "float32"):
+        k = T.int64()
+        y: R.Tensor((k, 3), "float32") = Sample.even(x)
+        return y
+
+
+@I.ir_module
+class Cast:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        with R.dataflow():
+            z = R.exp(x)
+            w = R.match_cast(z, R.Tensor((2,), "float32"))
+            R.output(w)
+        return w
+
+
+@I.ir_module
+class Branch:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+        if c:
+            y = R.exp(x)
+            z = R.exp(y)
+        else:
+            z = R.abs(x)
+        return z
+
+
+def run(module: Any) -> Ran:
+    return Ran(module, module, {})
+
+
+@pytest.mark.parametrize("claim", CONTRACTS["analysis"].postconditions, ids=lambda claim: claim.claim)
+def test_the_analyses_keep_what_is_documented(claim: Any) -> None:
+    assert claim.violation(run(Sample)) == ""
+
+
+@pytest.mark.parametrize(
+    ("claim", "room", "name", "wrong"),
+    [
+        (analysis.variables_missed, relax.analysis, "free_vars", lambda real: lambda of: [*real(of)][1:]),
+        (analysis.variables_missed, relax.analysis, "bound_vars", lambda real: lambda of: [*real(of)][1:]),
+        (analysis.binding_missed, relax.analysis, "name_to_binding", lambda real: lambda of: {}),
+        (analysis.use_missed, relax.analysis, "udchain", lambda real: lambda of: dict.fromkeys(real(of), ())),
+        (analysis.shape_missed, relax, "get_shape_of", lambda real: lambda of: relax.ShapeExpr([7])),
+        (analysis.type_misjudged, relax.analysis, "type_lca", lambda real: lambda one, other: one),
+        (analysis.type_misjudged, relax.analysis, "get_static_type", lambda real: lambda ty: relax.ShapeType(ndim=9)),
+        (analysis.type_misjudged, relax.analysis, "erase_to_well_defined", lambda real: lambda ty, dims=None: ty),
+        (analysis.result_misjudged, relax.analysis, "derive_call_ret_type",
+         lambda real: lambda ty, call, builder: relax.ShapeType(ndim=9)),
+        (analysis.purity_misjudged, relax.analysis, "contains_impure_call", lambda real: lambda of: True),
+        (analysis.recursion_missed, relax.analysis, "detect_recursion", lambda real: lambda of: [*real(of)][1:]),
+        (analysis.pattern_mismatched, relax.dpl.pattern, "is_var", lambda real: lambda name: real(f"{name}_")),
+    ],
+)  # fmt: skip
+def test_a_wrong_analysis_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+    claim: Callable[[Any], str],
+    room: Any,
+    name: str,
+    wrong: Callable[[Any], Callable[..., Any]],
+) -> None:
+    assert claim(run(Sample)) == ""
+    monkeypatch.setattr(room, name, wrong(getattr(room, name)))
+    assert claim(run(Sample)) != ""
+
+
+def test_uses_by_casts_and_bindings_in_branches_are_missed_by_tvm() -> None:
+    """Defects of TVM 0.27: udchain leaves out casts, name_to_binding what branches and local functions bind."""
+    assert analysis.use_missed(run(Cast)).startswith("a use is not listed\n")
+    assert analysis.binding_missed(run(Branch)).startswith("a binding is not found by its name\n")
+
+
+def test_a_group_of_functions_that_refer_to_each_other_is_one() -> None:
+    for bits in range(0, 1 << 25, (1 << 25) // 50 + 77777):
+        assert analysis._recursion_missed(analysis._referring(bits)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "method"),
+    [
+        ('relax.transform.BindSymbolicVars({"n": 4}, "main")', params.bound_otherwise, "bind_symbolic_vars"),
+        (
+            'relax.transform.BindParams("main", {"y": np.ones((3, 3), "float32")})',
+            params.parameters_bound_otherwise,
+            "bind_params",
+        ),
+    ],
+)
+def test_a_function_binds_as_the_pass_does(
+    monkeypatch: pytest.MonkeyPatch, text: str, claim: Callable[[Any], str], method: str
+) -> None:
+    given = claims.ran(Sample, text)
+    assert claim(given) == ""
+    monkeypatch.setattr(relax.Function, method, lambda function, binding: function)
+    assert claim(given) != ""
+
+
+def test_the_code_of_the_machine_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tvm.target.Target("llvm"):
+        lowered = SimpleNamespace(after=relax.get_pipeline("default_build")(Branch))
+    assert lowering.code_read_back_otherwise(lowered) == ""
+    real = relax.ExecBuilder.emit_goto
+    monkeypatch.setattr(relax.ExecBuilder, "emit_goto", lambda builder, offset: real(builder, offset + 1))
+    assert lowering.code_read_back_otherwise(lowered).startswith("other instructions are read back\n")
