@@ -5,6 +5,7 @@ Each rule keeps what the program computes, to the bit, and comes to an end: what
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from strategies.detect.module_facts import Facts
@@ -196,7 +197,7 @@ _SOURCES: tuple[tuple[str, str, str], ...] = (
 
 _SUBROUTINE = """
     @R.function(private=True)
-    def subroutine({parameters}):
+    def subroutine({parameters}) -> {returns}:
         return {replacement}
 """
 _PLAIN = ("exp", "tanh", "negative", "sigmoid", "abs", "sqrt", "log", "sin", "cos", "erf", "floor", "nn.relu", "square")
@@ -214,17 +215,22 @@ def _from_module(choices: Choices, facts: Facts, known: tuple[tuple[str, str, st
         kind: f'R.Tensor("{kind}32")' if choices.index(4) == 3 else f'R.Tensor({shape}, "{kind}32")'
         for kind in ("float", "int")
     }
-    return _module_rewriter(choices, parameters.format(**kinds), pattern, replacement)
+    # Where the result has the type of the first parameter, a function can be declared that gives it.
+    returns = "" if pattern.startswith(_OTHER_TYPES) else kinds["float"]
+    return _module_rewriter(choices, parameters.format(**kinds), pattern, replacement, returns)
 
 
-def _module_rewriter(choices: Choices, parameters: str, pattern: str, replacement: str) -> str:
-    """Return the text of a rewriter, which computes the replacement in a function of its own once in three times."""
+_OTHER_TYPES = ("(", "R.greater", "R.max")
+
+
+def _module_rewriter(choices: Choices, parameters: str, pattern: str, replacement: str, returns: str) -> str:
+    """Return the text of a rewriter; where the result's type is known, half of the time a function computes it."""
     given, behind = replacement, ""
-    if choices.index(3) == 2:
-        names = ", ".join(parameter.partition(":")[0] for parameter in parameters.split(", ") if ":" in parameter)
+    if returns and choices.index(2):
+        names = ", ".join(re.findall(r"(\w+): R", parameters))
         given, behind = f"Rewriter.subroutine({names})", _SUBROUTINE
     source = _SOURCE.format(parameters=parameters, pattern=pattern, replacement=given)
-    source += behind.format(parameters=parameters, replacement=replacement)
+    source += behind.format(parameters=parameters, replacement=replacement, returns=returns)
     return f"relax.dpl.PatternMatchingRewriter.from_module(tvm.script.from_source({source!r}))"
 
 
@@ -242,9 +248,10 @@ def _tuple_fields(facts: Facts) -> list[Term]:
 def _of_tuples(choices: Choices, fields: list[Term]) -> str:
     """Draw a rewriter of two or three values together, which stand in a tuple or by themselves."""
     chosen = [choices.pick(fields) for _ in range(2 + choices.index(2))]
-    parameters = ", ".join(f'x{at}: R.Tensor({term.dims}, "{term.dtype}")' for at, term in enumerate(chosen))
+    types = [f'R.Tensor({term.dims}, "{term.dtype}")' for term in chosen]
+    parameters = ", ".join(f"x{at}: {ty}" for at, ty in enumerate(types))
     computed = ", ".join(f"R.{term.operator.removeprefix('relax.')}(x{at})" for at, term in enumerate(chosen))
-    return _module_rewriter(choices, parameters, f"({computed})", f"({computed})")
+    return _module_rewriter(choices, parameters, f"({computed})", f"({computed})", f"R.Tuple({', '.join(types)})")
 
 
 def _rewriter(choices: Choices, facts: Facts) -> str:
@@ -305,10 +312,9 @@ def bindings(choices: Choices, facts: Facts) -> str:
             ("a ^ b", "a.used_by(b, 0)", "a.fork_to(b)", "a >> b", "[a ^ b, a.same_shape_as(b)]", "(a ^ b).dup()")
         )
     made = _pass(f"relax.dpl.rewrite_bindings(ctx, lambda found, bound: {becomes}, f)", "rewrite_bindings")
-    # Once in four times in a context of its own, which has the patterns of the one around it.
-    nested = choices.index(4) == 3
-    linked = f"({link}, {_within('True', made) if nested else made})[1]"
-    return _within("", f"(lambda a, b: {linked})({a}, {b})")
+    if link == "a ^ b" and choices.index(2):  # in a context of its own, which has the links of the one around it
+        made = _within("True", f"(a.used_by(b, 0), {made})[1]")
+    return _within("", f"(lambda a, b: ({link}, {made})[1])({a}, {b})")
 
 
 def _within(incremental: str, text: str) -> str:

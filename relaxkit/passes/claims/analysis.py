@@ -41,8 +41,11 @@ def variables_missed(ran: Any) -> str:
 
 @claimed(
     "bindings are found by variable and by name",
-    'documentation of get_var2val: "Get a mapping from Var to Expr for each variable in the function"',
+    'documentation of get_var2val: "Get a mapping from Var to Expr for each variable in the function"; of '
+    'name_to_binding: "Return a map from variable name to its bindings"',
     Harm.WRONG,
+    shown='assert sum(map(len, relax.analysis.name_to_binding(After["{name}"]).values())) >= '
+    'len(relax.analysis.get_var2val(After["{name}"]))',
 )
 def binding_missed(ran: Any) -> str:
     """Find a binding that get_var2val or name_to_binding does not have."""
@@ -58,7 +61,11 @@ def binding_missed(ran: Any) -> str:
 
 
 @claimed(
-    "uses are found", 'documentation of udchain: "Analyze the variable use-def chain in a dataflow block"', Harm.WRONG
+    "uses are found",
+    'documentation of udchain: "Analyze the variable use-def chain in a dataflow block"',
+    Harm.WRONG,
+    shown='assert all(b.var in relax.analysis.udchain(k)[b.value] for k in After["{name}"].body.blocks '
+    "if isinstance(k, relax.DataflowBlock) for b in k.bindings if isinstance(b, relax.MatchCast))",
 )
 def use_missed(ran: Any) -> str:
     """Find a binding of a dataflow block that reads a variable, and that is not among the variable's users."""
@@ -104,6 +111,9 @@ def type_misjudged(ran: Any) -> str:
             if not {*relax.analysis.definable_tir_vars_in_type(ty)} <= {*relax.analysis.tir_vars_in_type(ty)}:
                 return f"a definable dim is none of its type\nlists dims that {ty} in {name} does not have"
             known = {dim: tvm.tirx.IntImm(dim.ty.dtype, 4) for dim in relax.analysis.tir_vars_in_type(ty)}
+            same = relax.analysis.erase_to_well_defined(ty, {dim: dim for dim in known})
+            if "R.Callable" not in str(ty) and not tvm_ffi.structural_equal(same, ty):
+                return f"a type with all dims is another one\ngives {same} for {ty} in {name}"
             numbers = relax.analysis.erase_to_well_defined(ty, known)
             if "R.Callable" not in str(ty) and relax.analysis.tir_vars_in_type(numbers):
                 return f"a dim with a value is left\nleaves dims in {numbers}, made of {ty} in {name}"
@@ -132,6 +142,28 @@ def _is_base(base: Any, ty: Any) -> bool:
         return bool(base.is_base_of(ty))
     except tvm.error.InternalError:  # a type that the functions of types do not know
         return False
+
+
+@claimed(
+    "operands of kernels are written in place",
+    "src/relax/op/op.cc, NormalizeCallTIR: the arguments of call_tir become a tuple that is written in place",
+)
+def operands_left_apart(ran: Any) -> str:
+    """Find the call of a kernel that normalization changes when its operands are a variable bound to their tuple."""
+    for name, place in placed(ran.before):
+        value = place.value
+        if isinstance(value, relax.Call) and value.op == tvm.ir.Op.get("relax.call_tir"):
+            builder = relax.BlockBuilder()
+            builder.begin_scope([])
+            builder._begin_binding_block()
+            operands = builder.emit(value.args[1])
+            call = relax.Call(value.op, [value.args[0], operands, *value.args[2:]], value.attrs, value.ty_args)
+            made = builder.normalize(call)
+            builder._end_block()
+            builder.end_scope()
+            if not tvm_ffi.structural_equal(made, value, map_free_vars=True):
+                return f"operands of a kernel are left apart\nmakes {made} of {value} in {name}"
+    return ""
 
 
 @claimed(
@@ -220,38 +252,42 @@ def _reached(name: str, references: dict[str, set[str]]) -> Iterator[str]:
 
 
 @claimed(
-    "a pattern of an expression matches it",
+    "a pattern of an expression matches it, and one of another does not",
     "documentation of tvm.relax.dpl.pattern: is_var, is_gv, is_shape, has_attr, is_call_tir, ExternFuncPattern",
     Harm.WRONG,
 )
 def pattern_mismatched(ran: Any) -> str:
-    """Find an expression that the pattern that describes it does not match."""
+    """Find an expression that the pattern that describes it does not match, or one that describes something else."""
     for name, function in relax_functions(ran.before):
-        for each in expressions(function.body):
-            for pattern in _patterns(each):
+        for each in (function, *expressions(function.body)):
+            for pattern, other in _patterns(each):
                 if not pattern.match(each):
                     return f"a pattern does not match what it describes\ndoes not match {each} in {name} with {pattern}"
+                if other is not None and other.match(each):
+                    return f"a pattern matches what it does not describe\nmatches {each} in {name} with {other}"
     return ""
 
 
-def _patterns(expr: Any) -> Iterator[Any]:
-    """Yield patterns that describe an expression."""
+def _patterns(expr: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield patterns that describe an expression, each with one that does not, or ``None``."""
     dpl = relax.dpl.pattern
     if isinstance(expr, relax.Var):
-        yield dpl.is_var(expr.name)
+        yield dpl.is_var(expr.name), dpl.is_var(f"{expr.name}_")
     elif isinstance(expr, tvm.ir.GlobalVar):
-        yield dpl.is_gv(expr.name_hint)
+        yield dpl.is_gv(expr.name_hint), dpl.is_gv(f"{expr.name_hint}_")
     elif isinstance(expr, relax.ExternFunc):
-        yield dpl.ExternFuncPattern(expr.global_symbol)
+        yield dpl.ExternFuncPattern(expr.global_symbol), dpl.ExternFuncPattern(f"{expr.global_symbol}_")
     elif isinstance(expr, relax.ShapeExpr):
-        yield dpl.is_shape(list(expr.values))
+        yield dpl.is_shape(list(expr.values)), dpl.is_shape([*expr.values, 7])
     elif isinstance(expr, relax.Function):
-        yield dpl.FunctionPattern([dpl.wildcard() for _ in expr.params], dpl.wildcard()).has_attr(expr.attrs or {})
+        made = dpl.FunctionPattern([dpl.wildcard() for _ in expr.params], dpl.wildcard())
+        yield made.has_attr(dict(expr.attrs or {})), made.has_attr({"no_such": "attribute"})
     elif isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
         called = dpl.is_op(expr.op.name)(*(dpl.wildcard() for _ in expr.args))
-        yield called
         if expr.attrs is not None and hasattr(expr.attrs, "keys"):
             given = {key: expr.attrs[key] for key in [*expr.attrs.keys()]}
-            yield called.has_attr({key: value for key, value in given.items() if value is not None})
-        if expr.op.name == "relax.call_tir":
-            yield dpl.is_call_tir(expr.args[0].name_hint)
+            known = called.has_attr({key: value for key, value in given.items() if value is not None})
+            yield known, called.has_attr({"no_such": "attribute"})
+        if expr.op.name == "relax.call_tir" and isinstance(expr.args[1], relax.Tuple):
+            kernel, operands = expr.args[0].name_hint, [dpl.wildcard() for _ in expr.args[1].fields]
+            yield dpl.is_call_tir(kernel, operands), dpl.is_call_tir(kernel, [*operands, dpl.wildcard()])

@@ -85,6 +85,7 @@ ROWS: tuple[Contract, ...] = (
             analysis.use_missed,
             analysis.shape_missed,
             analysis.type_misjudged,
+            analysis.operands_left_apart,
             analysis.result_misjudged,
             analysis.purity_misjudged,
             analysis.recursion_missed,
