@@ -23,6 +23,7 @@ _QUESTIONS = (
     "relax.analysis.post_order_visit(f, str)",
     "[v.ty._relax_script() for v in relax.analysis.all_vars(f)]",
     "[part.script(show_all_ty=False) for part in (f, *f.body.blocks)]",
+    "[v[0] for v in relax.analysis.all_vars(f) if isinstance(v.ty, relax.TensorType)]",
 )
 
 
@@ -50,14 +51,11 @@ def in_blocks(choices: Choices, facts: Facts) -> str:
 
 
 def inline(choices: Choices, facts: Facts) -> str:
-    """Draw inline_functions: all functions that are called and not recursive, by name or by variable."""
-    key = choices.pick(("v.name_hint", "v"))
+    """Draw inline_functions: all functions that are called and not recursive, by name or variable, seldom by both."""
+    keys = "v.name_hint, v" if choices.index(8) == 7 else choices.pick(("v.name_hint,", "v,"))
     recursive = "[v for group in relax.analysis.detect_recursion(mod) for v in group]"
-    functions = (
-        f"{{{key}: mod[v] for v in relax.analysis.all_global_vars(f) "
-        f"if isinstance(mod[v], relax.Function) and v not in {recursive}}}"
-    )
-    body = f"f.inline_functions({functions})"
+    called = f"v in relax.analysis.all_global_vars(f) if isinstance(mod[v], relax.Function) and v not in {recursive}"
+    body = f"f.inline_functions({{key: mod[v] for {called} for key in ({keys})}})"
     return f'relax.transform.function_pass(lambda f, mod, _: {body}, opt_level=0, name="inline_functions")'
 
 

@@ -96,7 +96,7 @@ def bound_otherwise(ran: Any) -> str:
         values = {dim: value for dim in dims for key, value in binding.items() if _key(key) == name_of(dim)}
         if not old.same_as(new) and len({*map(name_of, dims)}) == len(dims):
             for keyed in (values, {name_of(dim): value for dim, value in values.items()}):
-                if not tvm_ffi.structural_equal(old.bind_symbolic_vars(keyed), new):
+                if not tvm_ffi.structural_equal(old.bind_symbolic_vars(keyed), new, map_free_vars=True):
                     return f"a function binds its dims otherwise\nbinds dims of {name} in another way than its method"
     return ""
 
@@ -111,8 +111,9 @@ def parameters_bound_otherwise(ran: Any) -> str:
     binding = argument(ran, 1, "params", {})
     for name, old, new in relax_pairs(ran):
         keyed = {p: value for p in old.params for key, value in binding.items() if _key(key) == name_of(p)}
-        named = (symbol_of(old) or name) == str(argument(ran, 0, "func_name"))
-        if named and not tvm_ffi.structural_equal(old.bind_params(keyed), new):
+        if old.same_as(new) or (symbol_of(old) or name) != str(argument(ran, 0, "func_name")):
+            continue
+        if not tvm_ffi.structural_equal(old.bind_params(keyed), new, map_free_vars=True):
             return (
                 f"a function binds its parameters otherwise\nbinds parameters of {name} in another way than its method"
             )

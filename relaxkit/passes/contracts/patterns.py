@@ -11,7 +11,7 @@ from functools import partial
 
 from relaxkit.ir.functions import private_call_depth
 from relaxkit.passes.claims import analysis, rewrite
-from relaxkit.passes.contract import Contract, Idempotence, Operators, Variant, stated
+from relaxkit.passes.contract import Contract, Idempotence, Operators, Refusal, Variant, stated
 from relaxkit.passes.contracts.shared import ONE_BY_ONE, REWRITER, refused
 from relaxkit.passes.preconditions import no_calls_in_place
 
@@ -109,6 +109,14 @@ ROWS: tuple[Contract, ...] = (
         idempotence=Idempotence.FIXPOINT,
         fixpoint_extra=private_call_depth,
         notes="each run inlines what is called then, and what that calls only in the next",
+        refusals=(
+            Refusal(
+                "ValueError",
+                r"must be unambiguous",
+                "a function by variable and by name",
+                "src/relax/transform/inline_functions.cc: the message says so",
+            ),
+        ),
     ),
     Contract(
         "ApplyEmptyCppMutator",
