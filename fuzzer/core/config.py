@@ -169,7 +169,9 @@ def parse_operators(text: str) -> tuple[tuple[str, int], ...]:
     """Operators and weights of ``relax.split=5,relax.concat=2``; raises ``ConfigError``."""
     from strategies.modules import named_rows
 
-    weights = {name: number for name, _, number in (part.partition("=") for part in _split(text))}
+    # Not split at the commas of a nested call, such as relax.add(_, relax.matmul)=5.
+    parts = re.findall(r"[^=]+=[^,]*", text) if "(" in text else _split(text)
+    weights = {name.strip(" ,"): number for name, _, number in (part.partition("=") for part in parts)}
     try:
         rows = named_rows(weights)
     except ValueError as error:

@@ -67,6 +67,11 @@ def test_a_campaign_says_which_operators_are_generated_more_often(
     assert "generated more often: relax.erf and relax.split" in capsys.readouterr().err
 
 
+def test_operators_may_be_nested_calls() -> None:
+    text = "relax.add(_, relax.matmul(_, relax.exp))=20, split=1"
+    assert parse_operators(text) == (("relax.add(_, relax.matmul(_, relax.exp))", 20), ("relax.split", 1))
+
+
 @pytest.mark.parametrize(
     ("names", "least", "most"),
     [
