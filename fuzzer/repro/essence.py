@@ -84,6 +84,10 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"In (relax[\w.]+), the first input shape.*? is (\w+) and the second.*? is (\w+).*", r"\1 of dims \2 and \3"),
         (r"\b(?:Data[fF]low)?[vV]ar(?:iable)? [lg]v\d*\b", "a variable"),
         (r"Argument (\d+) type mismatch: expected (.*), given (.*)", r"argument \1 is \3 instead of \2"),
+        (
+            r'argument (\d+) is R\.Tensor\(dtype="(\w+)"\) instead of \(.*\) \2',
+            r"argument \1 lacks the shape of its parameter",
+        ),
         (r"argument (\d+) is (.*) instead of \2 on a vdevice", r"argument \1 lacks the vdevice of its parameter"),
         (r"\s+", " "),
         (r" :(?=\w)", ": "),

@@ -262,6 +262,8 @@ def title_of(
     if title.startswith(f"{verdict.culprit} ") and blame and not told.names_operator:
         both = f"{blame} {'behind' if verdict.oracle is OracleName.NUMERIC else 'in'} {title}"
         title = both if len(both) <= MOST else f"{blame}{title.removeprefix(verdict.culprit)}"
+    elif blame and verdict.culprit.startswith(_BUILD):
+        title = title.replace(f"{verdict.culprit} ", f"{blame} ", 1)
     return _fit(title or one_line(f"{verdict.culprit}: {verdict.shown.message}"))
 
 

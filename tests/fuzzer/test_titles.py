@@ -568,6 +568,13 @@ def test_a_function_of_an_operator_that_the_title_names_is_told_below_it() -> No
     assert title_of(case_of(Argsort, "FuseOps"), crash_of("no"), blame=blame) == "FuseOps fails on relax.argsort: no"
 
 
+def test_a_lowering_is_named_where_only_a_pipeline_was_judged() -> None:
+    module = tvm.script.from_source(f"@I.ir_module\nclass Module:{VARIED}")
+    case = case_of(module, "build:default", "relax.get_pipeline()")
+    said = title_of(case, failed(case, OracleName.WELL_FORMED), blame="lowering of relax.variance")
+    assert said.startswith("lowering of relax.variance changes the result of relax.variance in f1 from uint32 to int64")
+
+
 def test_a_long_title_is_of_what_is_at_fault_alone() -> None:
     verdict = crash_of("of a reason that takes many words")
     blame = "Canonicalize" * 4
@@ -770,6 +777,10 @@ Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tens
             "Error message: ScheduleError: Buffer te_layout_transform has elements of type T.bool, but the "
             "transformation fills padding with T.index_map(lambda i: (T.float32(0.0),)), which is of type float32"),
             "a bool buffer is padded with float32",
+        ),
+        (
+            'Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor(dtype="float32")',
+            "argument 0 lacks the shape of its parameter",
         ),
         (
             ("Mismatched type on argument #4 when calling: `ir.Call(0: ir.Type, 4: Array<ir.Type>) -> ir.Call`. "
