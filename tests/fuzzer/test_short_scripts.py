@@ -461,3 +461,18 @@ def test_a_users_pass_is_found_in_another_checkout(tmp_path: Path, monkeypatch: 
     path, imported = Scene.imports.fget(scene)  # type: ignore[attr-defined]  # a property
     assert path == f"sys.path[1:1] = {[str(tmp_path / 'compiler'), 'compiler', '.']}"
     assert imported == "from mine import make"
+
+
+def test_of_a_long_module_the_changed_function_is_printed(tmp_path: Path) -> None:
+    steps = "".join(f"        lv{number} = R.exp(x)\n" for number in range(60))
+    module = tvm.script.from_source(
+        "@I.ir_module\nclass Module:\n"
+        f"    @R.function\n    def long(x: R.Tensor((1,), 'float32')):\n{steps}        return x\n\n"
+        "    @R.function\n    def main(x: R.Tensor((1,), 'float32')):\n"
+        "        R.func_attr({'num_input': 0})\n        return x\n"
+    )
+    case = Case(
+        str(tvm.ir.save_json(module)), (PassRef("LiftTransformParams", "relax.transform.LiftTransformParams()"),), 1
+    )
+    verdict = next(each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL)
+    assert 'print(After["main"].script())' in shown(case, verdict, tmp_path).text

@@ -99,9 +99,11 @@ def drawn(module: Any) -> Iterator[str]:
             yield draw(Choices(draws_of(random.Random(seed))), facts)
 
 
-def applied(text: str, module: Any, alone: bool) -> Any:
-    """Return what the lines that a script has for a pass make of a module."""
+def applied(text: str, module: Any, alone: bool, placed: bool = False) -> Any:
+    """Return what the lines that a script has for a pass make of a module, which they may know."""
     form = written(text, alone)
+    if placed and form.given:
+        form = written(text, alone, module["main"] if form.of_function else module)
     known = {**namespace(), "Before": module}
     exec("\n".join(form.definitions), known)
     if not form.of_function:
@@ -125,10 +127,24 @@ def test_what_is_written_does_what_the_text_does(module: Any, alone: bool) -> No
             with pytest.raises(type(error)):
                 applied(text, module, alone)
             continue
-        made = applied(text, module, alone)
-        tvm.ir.assert_structural_equal(made, expected, map_free_vars=True)
+        for placed in (False, True):
+            made = applied(text, module, alone, placed)
+            tvm.ir.assert_structural_equal(made, expected, map_free_vars=True)
         compared += 1
     assert compared > 20
+
+
+def test_what_is_looked_for_stands_by_its_place_where_the_module_is_known() -> None:
+    text = (
+        "relax.transform.function_pass(lambda f, mod, _: next(([edit := relax.DataflowBlockRewrite(k, f), "
+        "edit.remove_unused(b.var), edit.mutated_root_fn()][-1] for k in f.body.blocks "
+        "for b in reversed(k.bindings) if isinstance(b.var, relax.DataflowVar)), f), opt_level=0)"
+    )
+    (definition,) = written(text, True, Before["main"]).definitions
+    assert "    k = f.body.blocks[0]\n    b = k.bindings[-3]\n" in definition
+    assert "next(" in "".join(written(text, True).definitions)
+    (nothing,) = written(text.replace("DataflowVar", "GlobalVar"), True, Before["main"]).definitions
+    assert "return f" in nothing, "where there is none, the text says what happens then"
 
 
 def test_a_rewriter_is_named_and_applied_to_the_function() -> None:

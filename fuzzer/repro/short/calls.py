@@ -68,7 +68,8 @@ def calls(
         run += f"    with contextlib.redirect_stdout(io.StringIO()) as text:\n        {called}(*args)\n"
         definitions += ("\n\n" if definitions else "") + f"{run}    return text.getvalue()\n"
         return failing(lines, f"assert printed({scene.subject}) == printed({BEFORE})", definitions=definitions)
-    lines.append(f'before = {loads[0]}["{entry.symbol}"](*args){"" if kind == "run-error" else reading}')
+    plain = f'{loads[0]}["{entry.symbol}"](*args)'
+    lines.append(f"{plain}  # runs" if kind == "run-error" else f"before = {plain}{reading}")
     first, _, adapted = _adapted(entry, adapters, called).rpartition(_MACHINE)
     lines += [*first.splitlines(), f"vm = {loads[1]}"]
     if kind == "run-error":

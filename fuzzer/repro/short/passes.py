@@ -10,7 +10,7 @@ from typing import Any
 
 from fuzzer.repro.bundle import select
 from relaxkit.passes.arguments import CONFIGURED, tree_of
-from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.pass_ref import PassRef, namespace
 from relaxkit.passes.relaid import suggestions
 
 HELPERS = ("relaxkit/passes/relaid.py", "relaxkit/passes/tuned.py")
@@ -50,8 +50,11 @@ class WrittenPass:
             yield from calls(module, *map(ast.literal_eval, call.args[1:]))
 
 
-def written(expression: str, alone: bool) -> WrittenPass:
-    """Write the pass that the text of a ``PassRef`` builds; for a function, where there is one alone."""
+def written(expression: str, alone: bool, applied_to: Any = None) -> WrittenPass:
+    """Write the pass that the text of a ``PassRef`` builds; for a function, where there is one alone.
+
+    What it looks for in what it is ``applied_to`` stands by its place there, where that is known.
+    """
     made, options = tree_of(expression), ""
     if _called(made) == CONFIGURED:
         made, options = made.args[0], _text(made.args[1])
@@ -62,7 +65,7 @@ def written(expression: str, alone: bool) -> WrittenPass:
     if (of_function := _KINDS.get(_called(made))) is None:
         return WrittenPass((), expression, options=options)
     function, given = made.args[0], made.args[0].args.args[0].arg
-    inner = _Statements(outer.taken)
+    inner = _Statements(outer.taken, known={} if applied_to is None else {given: applied_to})
     function.body = inner.visit(function.body)
     steps = [each for each in inner.before if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
     outer.before += [each for each in inner.before if each not in steps]
@@ -107,10 +110,12 @@ class _Statements(ast.NodeTransformer):
     Attributes:
         taken: Names that are used.
         before: The statements.
+        known: The values of names that are known.
     """
 
     taken: set[str] = field(default_factory=set)
     before: list[ast.stmt] = field(default_factory=list)
+    known: Mapping[str, Any] = field(default_factory=dict)
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Bind the parameters of a lambda that is called, the class of a module that is parsed, the first of many."""
@@ -128,6 +133,10 @@ class _Statements(ast.NodeTransformer):
                 made.name = self._free(made.name)
                 self.before.append(made)
                 return ast.Name(made.name)
+            case "next", [ast.GeneratorExp() as found, _] if self.known and (places := self._places(found)):
+                for part, place in zip(found.generators, places, strict=True):
+                    self.before.append(ast.Assign([part.target], _item(part.iter, place)))
+                return self.visit(found.elt)
             case "next", [ast.GeneratorExp() as found, otherwise]:
                 names = ", ".join(_text(each.target) for each in found.generators)
                 missing = ast.Tuple([ast.Constant(None)] * len(found.generators))
@@ -136,6 +145,16 @@ class _Statements(ast.NodeTransformer):
                 self.before += [ast.Assign([tree_of(names)], first), ast.If(none, [ast.Return(otherwise)], [])]
                 return self.visit(found.elt)
         return self.generic_visit(node)
+
+    def _places(self, found: ast.GeneratorExp) -> list[int] | None:
+        """Return the place that the first of many has in each of what is gone through; ``None`` where there is none."""
+        numbers = [f"place{number}" for number in range(len(found.generators))]
+        counted = [
+            ast.comprehension(ast.Tuple([ast.Name(number), part.target]), _enumerated(part.iter), part.ifs, 0)
+            for number, part in zip(numbers, found.generators, strict=True)
+        ]
+        first = ast.GeneratorExp(tree_of(f"[{', '.join(numbers)}]"), counted)
+        return eval(f"next({_text(first)}, None)", {**namespace(), **self.known})  # type: ignore[no-any-return]  # such a list
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         """Write a list of expressions, of which one is taken, one below the other; ``__enter__`` begins a ``with``."""
@@ -172,6 +191,18 @@ class _Statements(ast.NodeTransformer):
         new = next(each for each in numbered if each not in self.taken)
         self.taken.add(new)
         return new
+
+
+def _enumerated(sequence: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name("enumerate"), [sequence], [])
+
+
+def _item(sequence: Any, place: int) -> ast.expr:
+    """Write an item of a sequence; of one that is reversed, from its end."""
+    text = _text(sequence)
+    if _called(sequence) == "reversed":
+        text, place = _text(sequence.args[0]), -1 - place
+    return ast.Subscript(tree_of(text), ast.Constant(place))
 
 
 def _function(head: str, body: list[ast.stmt]) -> ast.stmt:

@@ -162,7 +162,11 @@ class Scene:
         if ref.is_user:
             built = isinstance(load_factory(ref.target), tvm.ir.transform.Pass)
             return WrittenPass((), f"{ref.factory[1]}{'' if built else f'({ref.arguments})'}")
-        return written(ref.expression, bool(self._alone))
+        first, module = ref is (*self.prepare, *self.judged)[0], self.fresh()
+        form = written(ref.expression, bool(self._alone))
+        if first and form.given:
+            form = written(ref.expression, bool(self._alone), module[self._alone] if form.of_function else module)
+        return form
 
     def _applications(
         self, refs: Sequence[PassRef], name: str, module: str, contexts: tuple[str, ...] = ()

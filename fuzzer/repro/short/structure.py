@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import relax
+from tvm_ffi import structural_equal
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.short.before import source_of
@@ -31,7 +33,12 @@ def shown(scene: Scene) -> list[str]:
         lines = len(str(scene.after.script()).splitlines())
     except Exception:  # what cannot be printed is no less of a defect
         return calls
-    return [*calls, f"print({scene.subject}.script())"] if lines <= _SHOWN_LINES else calls
+    if lines <= _SHOWN_LINES:
+        return [*calls, f"print({scene.subject}.script())"]
+    before, after = functions_by_name(scene.fresh()), dict(relax_functions(scene.after))
+    changed = (name for name in after if name in before and not structural_equal(before[name], after[name]))
+    short = (name for name in changed if len(str(after[name].script()).splitlines()) <= _SHOWN_LINES)
+    return [*calls, *(f'print({scene.subject}["{name}"].script())' for name in itertools.islice(short, 1))]
 
 
 def well_formed(scene: Scene) -> Iterator[Showing]:
