@@ -30,9 +30,9 @@ _FOLLOWERS = ("relax.nn.relu", "relax.exp", "relax.negative")
 
 # Taken out of the registry again: other cases of the process must not find them.
 _REGISTERED = (
-    "(lambda registry, given: [registry.register_patterns(given), {text}, "
-    "registry._ffi_api.RemovePatterns([each[0] for each in given])][1])"
-    "(relax.backend.pattern_registry, [{patterns}])"
+    "(lambda given, registry: [registry.register_patterns(given), relax.transform.FuseOpsByPattern("
+    "registry.get_patterns_with_prefix('{backend}.')), "
+    "registry._ffi_api.RemovePatterns([each[0] for each in given])][1])([{patterns}], relax.backend.pattern_registry)"
 )
 
 
@@ -42,15 +42,15 @@ def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
     drawn = [drawn_pattern(choices, term) for term in terms] or [choices.pick(COMMON)]
     backend = ABSENT if choices.index(16) == 15 else EXTERNAL
     patterns = ", ".join(_entry(choices, f"{backend}.{name}", text) for name, text in drawn)
-    registered = choices.index(8) == 7
-    text = call(
+    if choices.index(8) == 7:
+        return _REGISTERED.format(patterns=patterns, backend=backend)
+    return call(
         "FuseOpsByPattern",
-        f'registry.get_patterns_with_prefix("{backend}.")' if registered else f"[{patterns}]",
+        f"[{patterns}]",
         some(choices, "bind_constants=False", 2),
         some(choices, "annotate_codegen=True", 2),
         some(choices, f"entry_functions={strings(choices.subset(facts.names[:8]))}", 6),
     )
-    return _REGISTERED.format(text=text, patterns=patterns) if registered else text
 
 
 def drawn_pattern(choices: Choices, term: Term) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from relaxkit.passes.claims.external import workspace_missing
 from relaxkit.passes.claims.fusion import (
     free_buffers_wrong,
     fused_at_level_zero,
@@ -21,7 +20,12 @@ from relaxkit.passes.claims.fusion import (
     reductions_misjudged,
     shapes_not_specialized,
 )
-from relaxkit.passes.claims.grouping import calls_do_not_fit, groups_outside_dataflow, work_not_kept
+from relaxkit.passes.claims.grouping import (
+    calls_do_not_fit,
+    groups_outside_dataflow,
+    work_not_kept,
+    workspace_missing,
+)
 from relaxkit.passes.claims.kept import stated_claims
 from relaxkit.passes.contract import Ran
 from relaxkit.passes.contracts import CONTRACTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from relaxkit.ir.functions import private_call_depth
-from relaxkit.passes.claims import external, fusion, grouping
+from relaxkit.passes.claims import fusion, grouping
 from relaxkit.passes.contract import (
     LEVELS,
     Abi,
@@ -107,9 +107,9 @@ ROWS: tuple[Contract, ...] = (
             grouping.work_not_kept,
             grouping.calls_do_not_fit,
             grouping.groups_outside_dataflow,
-            external.groups_of_no_pattern,
-            external.groups_not_annotated,
-            external.certain_matches_left,
+            grouping.groups_of_no_pattern,
+            grouping.groups_not_annotated,
+            grouping.certain_matches_left,
         ),
         abi=Abi.ADDS_FUNCTIONS,
         refusals=refused(
@@ -121,7 +121,7 @@ ROWS: tuple[Contract, ...] = (
         "MergeCompositeFunctions",
         inside=("ToNonDataflow", "DeadCodeElimination"),  # merge_composite_functions.cc
         preconditions=(private_composites,),
-        postconditions=stated(grouping.work_not_kept, external.composites_not_merged),
+        postconditions=stated(grouping.work_not_kept, grouping.composites_not_merged),
         abi=Abi.ADDS_FUNCTIONS,
         idempotence=Idempotence.NEVER,
         refusals=(NO_SUCH_FUNCTION,),
@@ -131,7 +131,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "RunCodegen",
         inside=("DeadCodeElimination",),  # run_codegen.cc
-        postconditions=stated(external.external_calls_left, external.external_functions_left),
+        postconditions=stated(grouping.external_calls_left, grouping.external_functions_left),
         refusals=(
             NO_SUCH_FUNCTION,
             *refused("transform/run_codegen.cc", (r"Codegen is not found", "no such code generator", "")),
@@ -152,7 +152,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "AllocateWorkspace",
-        postconditions=stated(external.workspace_missing),
+        postconditions=stated(grouping.workspace_missing),
         # "a tensor of size big enough for all the external functions" (its documentation), in every function.
         locality=Locality.MODULE,
         notes="not behind ToNonDataflow: it puts the workspace into a dataflow block "
