@@ -101,6 +101,20 @@ def test_a_lowering_to_another_dtype_is_blamed_for_what_the_next_call_raises(wor
 
 
 @I.ir_module
+class Counted:
+    """TVM infers six elements of four, of which the lowering makes four."""
+
+    @R.function(private=True)
+    def main(x: R.Tensor((6,), "float32")) -> R.Tensor((6,), "float32"):
+        lv = R.arange(2, -2, -1, dtype="float32")
+        return R.add(lv, x)
+
+
+def test_type_inference_is_blamed_where_the_lowering_is_right(worker: IsolatedWorker) -> None:
+    assert weighed(worker, case_of(Counted, "LegalizeOps"), OracleName.CRASH).blame == "type inference of arange"
+
+
+@I.ir_module
 class Compared:
     @R.function
     def main(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 
@@ -18,7 +19,8 @@ from oracles.core.verdict import NOT_AS_DOCUMENTED
 from oracles.numeric.oracle import undocumented
 from oracles.semantics.replay import FLOAT8, fault_of
 from oracles.semantics.single import NAME, SingleCall
-from relaxkit.ir.types import dims_of, flat, without_agreed_devices
+from relaxkit.interpreter import Interpreter
+from relaxkit.ir.types import dims_of, flat, static_dims, without_agreed_devices
 from relaxkit.ir.walk import expressions, nodes, operator_of
 from relaxkit.passes.contract import Trait
 from relaxkit.passes.contracts import the_pass
@@ -49,9 +51,22 @@ def retyped(failed: FailedCase) -> Blame | None:
         before, after = without_agreed_devices(alone[NAME].ret_ty, legal[NAME].body.body.ty)
         if not before.is_base_of(after):
             dtypes = [[getattr(leaf, "dtype", None) for leaf in flat(each)] for each in (before, after)]
+            if _is_documented(alone, after):
+                part, reason = operator.removeprefix("relax."), "what it is lowered to has the documented shape"
+                return Blame(f"{Culprit.TYPE_INFERENCE} of {part}", reason)
             reason = "it gives a call of it by itself another type than the operator has"
             return Blame(f"{Culprit.LOWERING} of {operator}", reason, dtypes[0] != dtypes[1])
     return None
+
+
+def _is_documented(alone: Any, lowered: Any) -> bool:
+    """Say whether a call of zeros has, as documented, the shape of a type, which is not the call's own."""
+    shapes = [static_dims(each) for each in (alone[NAME].ret_ty, lowered)]
+    with contextlib.suppress(Exception):  # of which nothing is documented
+        zeros = tuple(np.zeros(static_dims(each.ty) or (), str(each.ty.dtype)) for each in alone[NAME].params)
+        shape = np.shape(Interpreter(alone).call(NAME, zeros))
+        return [each is not None and tuple(each) == shape for each in shapes] == [False, True]
+    return False
 
 
 def _calls_alone(module: Any) -> Iterator[tuple[str, Any]]:
