@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from corpus.judgements import Judgement, load
@@ -31,10 +31,15 @@ _ADDRESS = r"https://github\.com/apache/tvm/(?:issues|pull)/(\d+)"
 _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
 
 
-def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first."""
+def chosen(judgements: Iterable[Judgement], given: Container[int] = ()) -> list[Judgement]:
+    """Return the defects that may have a page: one finding of each cause whose blame is right, the gravest first.
+
+    Args:
+        judgements: All of them.
+        given: Seeds of campaigns whose findings are preferred, since their pages can be written anew.
+    """
     causes: dict[str, Judgement] = {}
-    for each in judgements:
+    for each in sorted(judgements, key=lambda each: each.campaign not in given):
         if each.verdict == "defect" and not each.at_fault:
             causes.setdefault(each.cause, each)
     return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
@@ -144,7 +149,7 @@ def main(campaigns: Sequence[Path]) -> None:
     judgements, given = load(), {seed_of(each): each for each in campaigns}
     TARGET.mkdir(exist_ok=True)
     pages: list[Judgement] = []
-    for each in chosen(judgements):
+    for each in chosen(judgements, given):
         place, campaign = TARGET / file_name(each), given.get(each.campaign)
         if len(pages) < MOST and campaign is not None:
             text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
