@@ -12,7 +12,8 @@ Then ``detect`` reads the module, and ``passes`` draws passes that suit it, with
 import relaxkit.compat  # noqa: F401  (first of all: it prepares the installed TVM)
 from relaxkit.ir.walk import operators_of
 from strategies.detect.features import features_of
-from strategies.modules import Fragment, ir_modules
+from strategies.fragment import Fragment
+from strategies.modules import ir_modules
 from strategies.passes import module_and_passes, passes, passes_for, pipelines
 from strategies.scope.features import Feature
 

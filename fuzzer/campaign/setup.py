@@ -221,7 +221,7 @@ def probe(ref: PassRef) -> _Tried:
 
 def probe_plant(target: str) -> _Tried:
     """Runs in a worker: why code cannot be planted, or else its files."""
-    from strategies.modules import fragment_at
+    from strategies.fragment import fragment_at
 
     return _probed(lambda: fragment_at(target).try_out(), target, split_target(target)[0])
 

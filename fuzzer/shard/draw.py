@@ -187,7 +187,8 @@ def _modules(
     from hypothesis import strategies as st
 
     from oracles.core.module_facts import complaint
-    from strategies.modules import Described, described_modules, fragment_at
+    from strategies.fragment import fragment_at
+    from strategies.modules import Described, described_modules
     from strategies.seeded import seeded_modules
     from strategies.seeds.collection import SeedRef
 
