@@ -165,20 +165,21 @@ def ir_modules(
         demand: Features that every module must have.
         forbid: Features that no module may have.
         max_functions: Maximum number of Relax functions, from 1 to 5 (composite functions are not counted).
-        max_bindings: Maximum number of steps in all functions together; a step is one operator and the bindings
-            that keep its operands in range (its guards).
-        executable: ``True``: only modules that the minimal reference pipeline builds for a CPU; ``False``: only modules
-            with an operator that never executes; ``None``: mostly executable ones.
-        operators: Operators to generate more often, with operands of higher rank, often the results of earlier calls to
-            the same operators. Those with two operands are also called with the same operand twice, and with constants
-            of 0, 1, 2, -1 or 0.5: numbers, tensors filled with one of them or with two of them, also of another shape
-            than the other operand. About one module in seven has operands declared without a shape, rank or dtype, and
-            is not executed. All other operators together have a weight of 10, so ``{"relax.split": 5}`` makes one
-            operator in three a ``split`` (5 of 15), and ``{"relax.split": 30}`` makes it three in four. Several
-            operators are also called on each other's results. ``"relax.add(_, relax.matmul)"`` stands for a call whose
-            second operand is another call, and ``"relax.If"`` for a branch. A pass as text,
-            ``"mycompiler.clips:LowerClip"``, stands for the operators that its source names, each with weight 30, for
-            the nested calls in its patterns (``is_op``), each with weight 60, and for branches if it visits them.
+        max_bindings: Maximum number of steps in all functions together; a step is one operator together with the
+            bindings that keep its operands in range (its guards).
+        executable: ``True``: only modules that a minimal pipeline of TVM's passes can build for a CPU;
+            ``False``: only modules with an operator that cannot be executed; ``None``: mostly executable ones.
+        operators: Operators to generate more often, with operands of higher rank, and often on the results of earlier
+            calls to the same operators. All operators together have a weight of 10, and the weights that you give are
+            added to it. So ``{"relax.split": 5}`` makes about one operator in three a ``split`` (5 of 15), and
+            ``{"relax.split": 30}`` about three in four. If you name several operators, they are also called on each
+            other's results. Operators with two operands are also called with the same operand twice, and with the
+            constants 0, 1, 2, -1 and 0.5: as numbers, or as tensors that contain one or two of these values and may
+            have a different shape from the other operand. In about one module in seven, operands are declared without a
+            shape, rank or dtype; such modules are not executed. ``"relax.add(_, relax.matmul)"`` stands for a call
+            whose second operand is another call, and ``"relax.If"`` for a branch. A pass given as text, such as
+            ``"mycompiler.clips:LowerClip"``, stands for everything that its source names: each operator with weight 30,
+            each nested call in its patterns (``is_op``) with weight 60, and branches if the pass visits them.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.

@@ -24,19 +24,19 @@ EXAMPLES = {
 FEATURES = {
     Feature.SYMBOLIC_SHAPES: 'tensors with symbolic shapes: `R.Tensor(("n", 4), "float32")`',
     Feature.MATCH_CAST: "`R.match_cast`",
-    Feature.SHAPE_EXPRESSIONS: "dims computed from others: `n * 2 + 1`",
-    Feature.UNKNOWN_SHAPES: 'tensors whose rank is known but not their shape: `R.Tensor(dtype="float32", ndim=2)`',
-    Feature.VAGUE_TYPES: "variables declared with a less precise type than that of their values, and `R.match_cast` back",
+    Feature.SHAPE_EXPRESSIONS: "dims computed from other dims: `n * 2 + 1`",
+    Feature.UNKNOWN_SHAPES: 'tensors whose rank is known but whose shape is not: `R.Tensor(dtype="float32", ndim=2)`',
+    Feature.VAGUE_TYPES: "variables declared with a less precise type than their values have, and `R.match_cast` back",
     Feature.VAGUE_OPERANDS: "operands declared without a shape, rank or dtype; such modules are not executed",
-    Feature.DISTRIBUTED: "functions of distributed tensors, `R.DTensor`, or of tensors under `R.dist.annotate_sharding`",
+    Feature.DISTRIBUTED: "functions on distributed tensors (`R.DTensor`), or on tensors under `R.dist.annotate_sharding`",
     Feature.SHAPE_PARAMS: "parameters of type `R.Shape`",
     Feature.PRIM_PARAMS: "scalar parameters, `R.Prim`",
     Feature.UPPER_BOUNDS: "the function attribute `tir_var_upper_bound`",
     Feature.IF: "branches: `if cond:`",
     Feature.TUPLES: "tuples that are created, passed on and unpacked",
     Feature.NESTED_TUPLES: "nested tuples",
-    Feature.CONSTANTS: "constants: `R.const(...)`, metadata of the module",
-    Feature.ORDINARY_BLOCKS: "bindings outside of `with R.dataflow():`",
+    Feature.CONSTANTS: "constants: `R.const(...)`, and the module's metadata",
+    Feature.ORDINARY_BLOCKS: "bindings outside `with R.dataflow():`",
     Feature.MULTIPLE_FUNCTIONS: "more than one Relax function",
     Feature.PRIVATE_CALLS: "calls to private functions",
     Feature.LOCAL_FUNCTIONS: "functions inside functions",
@@ -47,7 +47,7 @@ FEATURES = {
     Feature.CODEGEN: "functions with the attribute `Codegen`",
     Feature.WEIGHTS: "the attribute `num_input`: the parameters after that number are weights",
     Feature.STOP_LIFT: "`R.builtin.stop_lift_params`",
-    Feature.NON_EXECUTABLE: "operators that no CPU build executes",
+    Feature.NON_EXECUTABLE: "operators that no CPU build can execute",
     Feature.HALF: "float16",
     Feature.DOUBLE: "float64",
     Feature.INTEGERS: "integer tensors",
@@ -87,8 +87,8 @@ FEATURES = {
 PAGE = """\
 # Generating modules for your pass
 
-A test reports how much was judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a
-few of them, describe the modules that the pass acts on. All names are imported from `relaxfuzz`.
+A test reports how much it judged: `25 modules judged, 4 of them changed by the pass, 83 operators covered`. If the pass changed only a few
+modules, describe the modules that it acts on. Import all names on this page from `relaxfuzz`.
 
 ```python
 from hypothesis import given
@@ -108,11 +108,12 @@ def test_my_pass(module):
 |---|---|---|
 {options}
 
-Modules with operands of unknown shape, rank or dtype cannot be executed, because TVM builds none of them. relaxfuzz compares their results
-only by proof or with its interpreter. It then counts results that agree, but does not report a difference, because no script could reproduce
-it. To generate only executable modules, write `ir_modules(operators=..., executable=True)`.
+TVM cannot build modules with operands of unknown shape, rank or dtype, so they are not executed. relaxfuzz compares their results only by
+proof or with its interpreter. It counts results that agree, but does not report results that differ, because no script could reproduce the
+difference. To generate only executable modules, write `ir_modules(operators=..., executable=True)`.
 
-A planted function takes one float32 tensor of shape (2, 3). For other operands, or more than one, use `Fragment`:
+A planted function takes one float32 tensor of shape (2, 3). For operands of another shape or dtype, or for several operands, use
+`Fragment`:
 
 ```python
 def projection(x, weight):
@@ -122,14 +123,14 @@ def projection(x, weight):
 ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 ```
 
-`shapes` is a tuple of shapes, so a single tensor is `shapes=((2, 3, 4),)`. The tensors are parameters, constants or filled tensors. If there
-are several, then half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. The planted code is surrounded by random code,
-which uses its result.
+`shapes` is a tuple of shapes, so a single tensor is `shapes=((2, 3, 4),)`. relaxfuzz passes parameters, constants or filled tensors. If
+there are several operands, half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. Random code surrounds the planted
+code, and uses its result.
 
 ## Features
 
-`demand` and `forbid` take features. A feature that is neither demanded nor forbidden is enabled in a share of the modules ("odds"); this is
-decided separately for each module. A demanded feature also enables the features that it requires.
+`demand` and `forbid` take features. relaxfuzz decides for each module which of the other features to enable; the column "odds" gives the
+probability. Demanding a feature also enables the features that it requires.
 
 | feature | example | adds to a module | odds | requires |
 |---|---|---|---|---|
@@ -138,13 +139,14 @@ decided separately for each module. A demanded feature also enables the features
 ## A campaign
 
 `relaxfuzz run --pass FILE.py:FACTORY --operators relax.permute_dims=30` generates an operator more often in a campaign. In a configuration
-file, write `operators = ["relax.permute_dims=30"]`. `--operators auto` selects the operators that your passes, and the code of your
-project that they call, name. If they name none, it selects those in the file of the pass or, if there are none either, in the files of your
-project that it imports. They are looked up when the campaign starts, so the selection changes with the pass. `relaxfuzz init` writes `operators = "auto"`, and a test with `ir_modules(operators="FILE.py:FACTORY")`,
-which does the same. If the source names no operator, no operator is generated more often.
+file, write `operators = ["relax.permute_dims=30"]`. `--operators auto` selects the operators that are named in the source of your passes,
+or in code of your project that they call. If there are none, it selects the operators that are named in the file of the pass. If there are
+none there either, it selects those in the files of your project that this file imports. If it still finds none, no operator is generated
+more often. The operators are looked up when the campaign starts, so the selection follows your changes to the pass. `relaxfuzz init` writes
+`operators = "auto"` into the configuration, and writes a test that does the same with `ir_modules(operators="FILE.py:FACTORY")`.
 
 `--plant FILE.py:projection` inserts your code: a function of one float32 tensor of shape (2, 3), or a `Fragment` assigned to a name in the
-file. A campaign is resumed only with the same weights and the same planted code.
+file. You can resume a campaign only with the same weights and the same planted code.
 
 `features_of(module)` returns the features of a module, and `operators_of(module)` its operators. `relaxfuzz ops` lists the operators that
 relaxfuzz generates.

@@ -98,14 +98,14 @@ OPTIONS = (
            "(default: campaign-SEED)"),
     Option("case-timeout", "TIME", "time limit for one case (default: 20s)", _TIME),
     Option("memory-limit", "SIZE", "memory limit for one worker (default: 3GiB)"),
-    Option("seeds", "DIR", "a seed collection that provides some of the modules "
-           "(`relaxfuzz corpus import` creates one)"),
+    Option("seeds", "DIR", "a collection of seed modules; some of the generated modules call their functions "
+           "(`relaxfuzz corpus import` creates a collection)"),
     Option("known", "FILE", "a file that lists known findings in [[known]] tables"),
     Option("triage", "FILE", "a file of decisions about families (groups of findings that seem to have the same "
            "cause), written by `relaxfuzz triage` (default: findings.toml, if it exists)"),
-    Option("pass", "FILE.py:FACTORY", "test your own pass: a function without arguments that returns a "
-           "tvm.ir.transform.Pass, in a file or as package.module:FACTORY; repeatable (without --passes, only your own "
-           "passes are tested)", _NAMES, repeatable=True),
+    Option("pass", "FILE.py:FACTORY", "test your own pass: a function without arguments that returns it "
+           "(a tvm.ir.transform.Pass), or its class, in a file or as package.module:FACTORY; repeatable (without "
+           "--passes, only your own passes are tested)", _NAMES, repeatable=True),
     Option("regress", "DIR|corpus|off", "first rerun the findings of an earlier campaign, or of all campaigns in a "
            "directory, or the known cases in the corpus, to see whether they still fail; repeatable (default: corpus, "
            "if the campaign runs for half an hour or more)", _NAMES, repeatable=True),
@@ -113,15 +113,15 @@ OPTIONS = (
            "installed plugin, a module, or FILE.py; repeatable (docs/plugins.md)", _NAMES, repeatable=True),
     Option("operators", "NAME=N,NAME=N", "generate these operators more often: all operators together have weight "
            "10, and the weights given here are added to that, so with relax.permute_dims=30, about three in four "
-           "operators are permute_dims; auto: those that the source of your passes names, each with weight 30 "
+           "operators are permute_dims; auto: the operators named in the source of your passes, each with weight 30 "
            "(docs/drawing-modules.md)", _NAMES),
     Option("plant", "FILE.py:FUNCTION", "insert this code into most modules: a relaxfuzz.Fragment, or a Python "
            "function that takes a tensor expression and returns one, in a file or as package.module:FUNCTION; "
            "repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "save time by running an oracle on only some of the cases of a TVM pass in which it "
-           "has never found a failure (default: on)"),
+    Option("shares", "on|off", "save time: if an oracle has never found a failure in a TVM pass, run it on only some "
+           "of the cases of that pass (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
-    Option("guide", "on|off", "with --coverage: generate half of the modules by changing those whose cases were the "
-           "first to enter a function of TVM's compiler (default: off; docs/coverage.md)", bare="on"),
+    Option("guide", "on|off", "with --coverage: generate half of the modules by changing earlier ones, namely those "
+           "that were the first to enter some function of TVM's compiler (default: off; docs/coverage.md)", bare="on"),
 )  # fmt: skip

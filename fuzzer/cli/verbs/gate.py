@@ -27,7 +27,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="the campaign's directory")
     what.add_argument(
         "--check", action="store_true",
-        help="judge no campaign: only read the policy with its known findings and baseline, and look up the names of "
+        help="judge no campaign; only read the policy, its known findings and its baseline, and check the names of "
         "passes; exit code 0 or 2",
     )  # fmt: skip
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy (docs/gate.md)")

@@ -93,8 +93,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a name for this gate, which becomes part of its file names; needed if the repository "
                         "already has a gate")  # fmt: skip
     parser.add_argument("--requirement", default="", metavar="REQ",
-                        help="what pip installs in the workflows, unless the repository variable RELAXFUZZ is "
-                        "set, such as git+https://github.com/OWNER/relaxfuzz@TAG")  # fmt: skip
+                        help="what pip installs in the workflows, such as git+https://github.com/OWNER/relaxfuzz@TAG; "
+                        "the repository variable RELAXFUZZ overrides it")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 

@@ -46,7 +46,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     module.add_argument("--input-seed", metavar="N", help="seed for the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--time", default="5m", metavar="TIME", help="stop after this long (default: 5m)")
-    limits.add_argument("--queries", metavar="N", help="stop after N candidates")
+    limits.add_argument("--queries", metavar="N", help="stop after trying N candidates")
     limits.add_argument("--case-timeout", metavar="TIME", help="time limit for one candidate (default: 20s)")
     limits.add_argument(
         "--workers", metavar="N", help="number of worker processes; does not affect the result (default: one per core)"
@@ -59,7 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--resume", action="store_true", help="start from the case in --save FILE")
     output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script for the result to FILE")
     output.add_argument(
-        "--others", type=Path, metavar="DIR", help="write a case to DIR for each other failure found along the way"
+        "--others", type=Path, metavar="DIR", help="write a case to DIR for each different failure found along the way"
     )
     output.add_argument("--json", action="store_true", help="print one JSON object")
     add_trust(parser)
@@ -186,7 +186,7 @@ def _write_others(reduced: Reduced, folder: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="minimize a finding (the result is stored) or your own module, preserving its failure",
+    help="minimize a finding (the result is stored) or your own module, while preserving its failure",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,

@@ -29,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference", metavar="URL", help="for known: where it is reported, as a URL or OWNER/REPO#NUMBER; optional"
     )
     parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
-    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign that must contain the ids")
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign in which the ids must exist")
     parser.add_argument("--json", action="store_true", help="print a JSON list of decisions")
 
 
