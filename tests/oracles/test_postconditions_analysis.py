@@ -4,6 +4,7 @@ ones do not."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,14 +12,21 @@ from typing import Any
 import claims_of_passes as claims
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from oracles import check
 from relaxkit.passes.claims import analysis, lowering, params
 from relaxkit.passes.contract import Ran
 from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.passes.pass_ref import PassRef
+from strategies.detect.module_facts import facts_of
+from strategies.pass_arguments.table import PASS_ROWS
+from strategies.scope.choices import Choices
+from strategies.scope.from_bytes import draws_of
 
 
 @I.ir_module
@@ -147,3 +155,90 @@ def test_the_code_of_the_machine_is_read_back(monkeypatch: pytest.MonkeyPatch) -
     real = relax.ExecBuilder.emit_goto
     monkeypatch.setattr(relax.ExecBuilder, "emit_goto", lambda builder, offset: real(builder, offset + 1))
     assert lowering.code_read_back_otherwise(lowered).startswith("other instructions are read back\n")
+
+
+def drawn(name: str, module: Any) -> list[PassRef]:
+    facts = facts_of(module)
+    return [PassRef(name, PASS_ROWS[name].draw(Choices(draws_of(random.Random(seed))), facts)) for seed in range(40)]
+
+
+@pytest.mark.parametrize("module", [Sample, Cast, Branch])
+def test_every_question_is_answered(module: Any) -> None:
+    texts = {each.expression: each for each in drawn("analysis", module)}
+    assert len(texts) > 15
+    for each in texts.values():
+        tvm.ir.assert_structural_equal(each.build()(module), module)
+
+
+@I.ir_module
+class Calls:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        with R.dataflow():
+            y = Calls.twice(x)
+            z = R.nn.relu(y)
+            R.output(z)
+        return z
+
+    @R.function(private=True)
+    def twice(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        with R.dataflow():
+            y = R.add(x, x)
+            R.output(y)
+        return y
+
+
+@pytest.mark.parametrize("name", ["inline_functions", "dataflowblock_pass", "ApplyEmptyCppMutator"])
+def test_functions_of_users_keep_what_is_computed(name: str) -> None:
+    for each in {each.expression: each for each in drawn(name, Calls)}.values():
+        check(Calls, each)
+
+
+_IDENTITY = 'relax.Function(mod["twice"].params, mod["twice"].params[0], mod["twice"].ret_ty)'
+
+
+_INLINED = f'f.inline_functions({{"twice": {_IDENTITY}}}) if f.attrs else f'
+_MULTIPLIED = "b.value if b.value.op != tvm.ir.Op.get('relax.add') else relax.op.multiply(*b.value.args)"
+_BLOCK = f"relax.DataflowBlock([relax.VarBinding(b.var, {_MULTIPLIED}) for b in block.bindings])"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("inline_functions", f"relax.transform.function_pass(lambda f, mod, _: {_INLINED}, opt_level=0)"),
+        ("dataflowblock_pass", f"relax.transform.dataflowblock_pass(lambda block, mod, _: {_BLOCK}, opt_level=0)"),
+    ],
+)
+def test_functions_that_compute_something_else_are_told(name: str, text: str) -> None:
+    with pytest.raises(AssertionError, match=r"numeric|numbers|result|operator"):
+        check(Calls, PassRef(name, text))
+
+
+def test_rewriters_of_tuples_and_with_functions_are_drawn_and_build() -> None:
+    @I.ir_module
+    class Tuples:
+        @R.function
+        def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 3), "float32")):
+            with R.dataflow():
+                pair = (R.exp(x), R.negative(y))
+                both = R.concat(pair)
+                R.output(both)
+            return both
+
+    texts = [each.expression for each in drawn("PatternMatchingRewriter", Tuples)]
+    assert any("return (R." in text for text in texts)
+    assert any("def subroutine" in text for text in texts)
+    changed = 0
+    for text in texts:
+        result = PassRef("PatternMatchingRewriter", text).build()(Tuples)
+        changed += not tvm_ffi.structural_equal(result, Tuples)
+    assert changed > 5
+
+
+def test_registered_patterns_are_taken_out_again() -> None:
+    given = [each for each in drawn("FuseOpsByPattern", Sample) if "register_patterns" in each.expression]
+    assert given
+    for each in given:
+        built = each.build()
+        assert not relax.backend.pattern_registry.get_patterns_with_prefix("pyext.")
+        assert isinstance(built, tvm.ir.transform.Pass)
