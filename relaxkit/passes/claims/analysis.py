@@ -13,7 +13,7 @@ from tvm import relax
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import expressions, places
 from relaxkit.passes.claims.common import placed, variables_read
-from relaxkit.passes.contract import Harm, claimed
+from relaxkit.passes.contract import claimed
 
 _MOST_TYPES = 8
 
@@ -22,7 +22,6 @@ _MOST_TYPES = 8
     "variables are found",
     'documentation of free_vars: "Free variables are variables that are not bound by a VarBinding or a function '
     'parameter in the expression"; of bound_vars: "all variables that are declared in the expr"',
-    Harm.WRONG,
 )
 def variables_missed(ran: Any) -> str:
     """Find a variable that a function, or a value in it, binds or reads, and that its analysis does not list."""
@@ -43,7 +42,6 @@ def variables_missed(ran: Any) -> str:
     "bindings are found by variable and by name",
     'documentation of get_var2val: "Get a mapping from Var to Expr for each variable in the function"; of '
     'name_to_binding: "Return a map from variable name to its bindings"',
-    Harm.WRONG,
     shown='assert sum(map(len, relax.analysis.name_to_binding(After["{name}"]).values())) >= '
     'len(relax.analysis.get_var2val(After["{name}"]))',
 )
@@ -63,7 +61,6 @@ def binding_missed(ran: Any) -> str:
 @claimed(
     "uses are found",
     'documentation of udchain: "Analyze the variable use-def chain in a dataflow block"',
-    Harm.WRONG,
     shown='assert all(b.var in relax.analysis.udchain(k)[b.value] for k in After["{name}"].body.blocks '
     "if isinstance(k, relax.DataflowBlock) for b in k.bindings if isinstance(b, relax.MatchCast))",
 )
@@ -81,7 +78,6 @@ def use_missed(ran: Any) -> str:
 @claimed(
     "shapes are told",
     'documentation of get_shape_of: "It will try to return symbolic function when possible"',
-    Harm.WRONG,
 )
 def shape_missed(ran: Any) -> str:
     """Find a tensor of which get_shape_of gives another shape than its type, and no question for it at run time."""
@@ -98,7 +94,6 @@ def shape_missed(ran: Any) -> str:
     "types form a lattice",
     'documentation of type_lca: "Unify the two types to their least common ancestor"; of erase_to_well_defined: '
     '"removes the Type\'s dependencies on shape and vars that are not defined in given maps"',
-    Harm.WRONG,
 )
 def type_misjudged(ran: Any) -> str:
     """Find types that are no base of themselves, or whose common ancestor, static or erased type is none."""
@@ -169,7 +164,6 @@ def operands_left_apart(ran: Any) -> str:
 @claimed(
     "the result of a call is of the type that its function's type says",
     'documentation of derive_call_ret_type: "Derive the call\'s ret value type from inputs"',
-    Harm.WRONG,
 )
 def result_misjudged(ran: Any) -> str:
     """Find a call of a function for which another type is derived than the call's own one."""
@@ -186,7 +180,6 @@ def result_misjudged(ran: Any) -> str:
     "a pure function has no impure call",
     'documentation of contains_impure_call: "Check if the given expression (likely a function body) contains any '
     'impure calls"',
-    Harm.WRONG,
 )
 def purity_misjudged(ran: Any) -> str:
     """Find a function that is pure, and in which an impure call is found."""
@@ -200,7 +193,6 @@ def purity_misjudged(ran: Any) -> str:
 @claimed(
     "recursion is found",
     'documentation of detect_recursion: "Find all sets of recursive or mutually recursive functions in the module"',
-    Harm.WRONG,
 )
 def recursion_missed(ran: Any) -> str:
     """Compare the functions of each found group with those that reach one another by references.
@@ -254,7 +246,6 @@ def _reached(name: str, references: dict[str, set[str]]) -> Iterator[str]:
 @claimed(
     "a pattern of an expression matches it, and one of another does not",
     "documentation of tvm.relax.dpl.pattern: is_var, is_gv, is_shape, has_attr, is_call_tir, ExternFuncPattern",
-    Harm.WRONG,
 )
 def pattern_mismatched(ran: Any) -> str:
     """Find an expression that the pattern that describes it does not match, or one that describes something else."""
