@@ -97,7 +97,7 @@ def test_the_analyses_keep_what_is_documented(claim: Any) -> None:
         (analysis.shape_missed, relax, "get_shape_of", lambda real: lambda of: relax.ShapeExpr([7])),
         (analysis.type_misjudged, relax.analysis, "type_lca", lambda real: lambda one, other: one),
         (analysis.type_misjudged, relax.analysis, "get_static_type", lambda real: lambda ty: relax.ShapeType(ndim=9)),
-        (analysis.type_misjudged, relax.analysis, "erase_to_well_defined", lambda real: lambda ty, dims=None: ty),
+        (analysis.type_misjudged, relax.analysis, "erase_to_well_defined", lambda real: lambda ty, *_: ty),
         (analysis.result_misjudged, relax.analysis, "derive_call_ret_type",
          lambda real: lambda ty, call, builder: relax.ShapeType(ndim=9)),
         (analysis.purity_misjudged, relax.analysis, "contains_impure_call", lambda real: lambda of: True),

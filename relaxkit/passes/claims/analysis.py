@@ -98,6 +98,7 @@ def shape_missed(ran: Any) -> str:
 def type_misjudged(ran: Any) -> str:
     """Find types that are no base of themselves, or whose common ancestor, static or erased type is none."""
     for name, function in relax_functions(ran.before):
+        shapes = {var: var for var in relax.analysis.all_vars(function) if isinstance(var.ty, relax.ShapeType)}
         for ty in (types := _types(function)):
             static, erased = relax.analysis.get_static_type(ty), relax.analysis.erase_to_well_defined(ty)
             for base, kind in ((ty, "type itself"), (static, "static type"), (erased, "erased type")):
@@ -105,8 +106,8 @@ def type_misjudged(ran: Any) -> str:
                     return f"a {kind} is no base\ngives {base} as the {kind} of {ty} in {name}"
             if not {*relax.analysis.definable_tir_vars_in_type(ty)} <= {*relax.analysis.tir_vars_in_type(ty)}:
                 return f"a definable dim is none of its type\nlists dims that {ty} in {name} does not have"
-            known = {dim: tvm.tirx.IntImm(dim.ty.dtype, 4) for dim in relax.analysis.tir_vars_in_type(ty)}
-            same = relax.analysis.erase_to_well_defined(ty, {dim: dim for dim in known})
+            known = dict.fromkeys(relax.analysis.tir_vars_in_type(ty), 4)
+            same = relax.analysis.erase_to_well_defined(ty, {dim: dim for dim in known}, shapes)
             if "R.Callable" not in str(ty) and not tvm_ffi.structural_equal(same, ty):
                 return f"a type with all dims is another one\ngives {same} for {ty} in {name}"
             numbers = relax.analysis.erase_to_well_defined(ty, known)
