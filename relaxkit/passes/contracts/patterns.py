@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from relaxkit.ir.functions import private_call_depth
 from relaxkit.passes.claims import analysis, rewrite
-from relaxkit.passes.contract import Contract, Idempotence, Operators, Refusal, Variant, stated
+from relaxkit.passes.contract import Contract, Functions, Idempotence, Operators, Refusal, Variant, stated
 from relaxkit.passes.contracts.shared import ONE_BY_ONE, REWRITER, refused
 from relaxkit.passes.preconditions import no_calls_in_place
 
@@ -53,7 +52,16 @@ _Rewriter = partial(
 
 ROWS: tuple[Contract, ...] = (
     _Rewriter("rewrite_call", postconditions=stated(rewrite.changed_without_match, rewrite.match_missed)),
-    _Rewriter("PatternMatchingRewriter"),
+    _Rewriter(
+        "PatternMatchingRewriter",
+        variants=(
+            Variant(
+                r"def subroutine",
+                {"functions": Functions("its test of subroutines: private functions of a replacement", may_come=True)},
+                "tests/python/relax/test_dataflow_rewriter.py: test_rewrite_may_introduce_private_relax_subroutines",
+            ),
+        ),
+    ),
     _Rewriter("rewrite_bindings"),
     Contract(
         "DataflowBlockRewrite",
@@ -106,8 +114,7 @@ ROWS: tuple[Contract, ...] = (
         inside=("CanonicalizeBindings", "DeadCodeElimination"),  # inline_functions.cc: VisitExpr_ of a function
         functions=ONE_BY_ONE,
         operators=Operators("its documentation: a call becomes what the function does", ("*",), ("*",)),
-        idempotence=Idempotence.FIXPOINT,
-        fixpoint_extra=private_call_depth,
+        idempotence=Idempotence.NEVER,
         notes="each run inlines what is called then, and what that calls only in the next",
         refusals=(
             Refusal(
