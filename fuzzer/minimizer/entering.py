@@ -63,17 +63,21 @@ def _prepared(module: tvm.IRModule, passes: Sequence[PassRef]) -> tvm.IRModule |
 
 
 def _before(refs: Sequence[PassRef], module: tvm.IRModule, culprit: str) -> Iterator[tuple[tvm.IRModule, PassRef]]:
-    """Yield what stands before the culprit where it is first met, as one of the passes or inside of one."""
-    for ref in refs:
+    """Yield what stands before the culprit wherever it is met, as one of the passes or inside of one."""
+    for number, ref in enumerate(refs):
+        gate = _Gate(culprit)
         if ref.name == culprit:
             yield module, ref
-            return
-        gate = _Gate(culprit)
-        with tvm.transform.PassContext(instruments=[gate]):
+        else:
+            with tvm.transform.PassContext(instruments=[gate]):
+                result = apply(ref.build(), module)
+            if gate.entered is not None and culprit in CONTRACTS:
+                yield gate.entered, preparing(culprit)
+        if ref.name == culprit or gate.entered is not None:
+            if ref.name not in {each.name for each in refs[number + 1 :]}:
+                return  # it may kill the process
             result = apply(ref.build(), module)
-        if gate.entered is not None and culprit in CONTRACTS:
-            yield gate.entered, preparing(culprit)
-        if result.module is None or gate.entered is not None:
+        if result.module is None:
             return
         module = result.module
 

@@ -182,9 +182,10 @@ def rms_norm(call: BoundedCall) -> Bounds:
 
 
 def attention(call: BoundedCall) -> Bounds:
-    """Bound weighted means of the values, with weights that sum to one."""
+    """Bound weighted means of the values, with weights that sum to one: of the first key alone by ``TopLeft``."""
     _static(call)
-    if call.attrs.causal_mask is not None or call.attrs.window_size is not None or call.least(call.dims(2)) < 1:
+    masked = call.attrs.causal_mask not in (None, "TopLeft") or call.attrs.window_size is not None
+    if masked or call.least(call.dims(2)) < 1:
         raise Unproven("an attention of what may be nothing")
     return Bounds(call[2].lo, call[2].hi)
 

@@ -76,8 +76,11 @@ class _Analysis:
         self.module = module
         self.symbols = dict(symbols)
         self.calls = 0
+        self.local: dict[Any, tuple[Any, dict[Any, Value]]] = {}  # functions, and what is known where they are defined
 
-    def function(self, function: Any, arguments: Sequence[Value] | None) -> Value:
+    def function(
+        self, function: Any, arguments: Sequence[Value] | None, outer: Mapping[Any, Value] | None = None
+    ) -> Value:
         """Return the result of a function; of its parameters' default domain when no arguments are given."""
         if not isinstance(function, relax.Function):
             raise Unproven("a kernel or an external function")
@@ -87,7 +90,7 @@ class _Analysis:
         values = [parameter_value(each.ty) for each in function.params] if arguments is None else list(arguments)
         for param in function.params:
             self._declare(param.ty)
-        return self.sequence(function.body, dict(zip(function.params, values, strict=True)))
+        return self.sequence(function.body, {**(outer or {}), **dict(zip(function.params, values, strict=True))})
 
     def _declare(self, ty: Any) -> None:
         for dim in dims_in(ty):
@@ -101,7 +104,10 @@ class _Analysis:
             for binding in block.bindings:
                 if isinstance(binding, relax.MatchCast):
                     raise Unproven("a match_cast, which may fail")
-                env[binding.var] = self.value(binding.value, env)
+                if isinstance(binding.value, relax.Function):
+                    self.local[binding.var] = binding.value, env
+                else:
+                    env[binding.var] = self.value(binding.value, env)
         return self.value(body.body, env)
 
     def value(self, expr: Any, env: dict[Any, Value]) -> Value:
@@ -132,6 +138,9 @@ class _Analysis:
             if call.op not in self.module.functions:
                 raise Unproven("a call of what is not there")
             return self.function(self.module[call.op], [self.value(each, env) for each in call.args])
+        if call.op in self.local:
+            function, outer = self.local[call.op]
+            return self.function(function, [self.value(each, env) for each in call.args], outer)
         if not isinstance(call.op, Op):
             raise Unproven("a call of a closure or an external function")
         name = call.op.name.removeprefix("relax.")

@@ -248,6 +248,23 @@ def test_layouts_meshes_and_declared_types_are_built(module: Any) -> None:
     tvm.ir.assert_structural_equal(names["given_module"](), module)
 
 
+FREE_BUFFER = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def f(x: T.Buffer((1,), "float32")):
+        with T.sblock("a"):
+            y = T.Buffer((1,))
+            T.call_packed("f", y.data)
+"""
+
+
+def test_a_parser_that_objects_at_length_gives_one_line_of_the_script() -> None:
+    source = module_source(tvm.script.from_source(FREE_BUFFER, check_well_formed=False))
+    assert "(DiagnosticError: error: Program is not well-formed)" in source.remarks[1]
+    assert not any("\n" in line for line in source.remarks), "each is a comment"
+
+
 def test_what_can_be_neither_printed_nor_built_is_json() -> None:
     odd = tvm.ir.make_node("ir.DictAttrs", inner=tvm.runtime.tensor(np.ones(2)))
     module = with_constant(np.ones(2, "float32")).with_attr("odd", odd)

@@ -137,6 +137,28 @@ def test_a_script_of_a_death_dies_in_the_same_way(name: str, kind: str, code: in
     assert any(word in script.text for word in ("dies of SIGSEGV", "does not end", "exits with code 3"))
 
 
+STACK = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            lv = R.stack((x, x))
+            R.output(lv)
+        return lv
+"""
+
+
+def test_no_part_of_a_step_that_dies_is_run_by_the_renderer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ConvertLayout divides by zero, but of a process that died only the step is known: it has its last part's name."""
+    parts = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]}), relax.transform.Normalize()'
+    ref = PassRef("Normalize", f"tvm.transform.Sequential([{parts}])")
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(STACK))), (ref,), 1)
+    verdict = Verdict(OracleName.CRASH, Outcome.FAIL, ref.name, evidence=death("signal 8"))
+    monkeypatch.setattr("fuzzer.repro.short.scene.apply", None)
+    assert "dies of SIGFPE" in shown(case, verdict, tmp_path).text
+
+
 def test_another_error_at_another_place_is_not_the_defect(tmp_path: Path) -> None:
     (known,) = load(["fold-batchnorm-axis"])
     case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
@@ -315,6 +337,12 @@ class Module:
 def test_a_transform_function_that_is_made_lazy_is_called_with_callbacks(tmp_path: Path) -> None:
     case, verdict = failing_numerically(TRANSFORM, "LazyTransformParams", "relax.transform.LazyTransformParams()", 1)
     assert 'tvm.register_global_func("get_item", lambda index: args[index]' in shown(case, verdict, tmp_path).text
+
+
+def test_a_result_that_a_lazy_transform_function_never_sets_is_counted(tmp_path: Path) -> None:
+    text = TRANSFORM.replace('(x, x, R.const([1.0], "float32"))', "(x,)")
+    case, verdict = failing_numerically(text, "LazyTransformParams", "relax.transform.LazyTransformParams()", 1)
+    assert "assert len(after) == len(before)" in shown(case, verdict, tmp_path).text
 
 
 def failing_numerically(text: str, name: str, expression: str, seed: int) -> tuple[Case, Verdict]:

@@ -98,7 +98,33 @@ def test_guarded_operands_can_be_argued() -> None:
     assert unproven(seed_modules.parsed(text)) == ""
 
 
-@pytest.mark.parametrize("text", [seed_modules.CHAIN, seed_modules.SYMBOLIC, seed_modules.BRANCHES])
+LOCAL = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 1, 1, 2), "float32")) -> R.Tensor((2, 1, 1, 2), "float32"):
+        half = R.const(0.5, "float32")
+
+        @R.function
+        def inner(y: R.Tensor((2, 1, 1, 2), "float32")) -> R.Tensor((2, 1, 1, 2), "float32"):
+            return R.multiply(y, half)
+
+        a = inner(x)
+        b = R.nn.attention_bias(a, x, a, R.const([[[[0.5]]]], "float32"), causal_mask="TopLeft")
+        return b
+"""
+
+
+def test_an_attention_of_what_may_be_nothing_is_not_argued() -> None:
+    assert "nothing" in unproven(seed_modules.parsed(LOCAL.replace("TopLeft", "BottomRight")))
+
+
+def test_a_function_that_is_passed_on_is_not_followed() -> None:
+    text = LOCAL.replace("a = inner(x)", "f = inner\n        a = f(x)")
+    assert "free variable" in unproven(seed_modules.parsed(text))
+
+
+@pytest.mark.parametrize("text", [seed_modules.CHAIN, seed_modules.SYMBOLIC, seed_modules.BRANCHES, LOCAL])
 def test_results_lie_in_their_bounds(text: str) -> None:
     module = seed_modules.parsed(text)
     found = bounds_of(module, "main")

@@ -26,6 +26,12 @@ REPEATED = frozenset({"output-overwritten", "second-call-differs", "later-call-d
 _MACHINE = "\n\n"
 """Behind what is done before the virtual machine is made."""
 EFFECTS = frozenset({"other-effects"})
+COMPARED = {
+    "wrong-shape": "assert {0}.shape == {1}.shape",
+    "wrong-dtype": "assert {0}.dtype == {1}.dtype",
+    "wrong-structure": "assert len({0}) == len({1})",
+}
+"""Templates of the assertion on two results that differ in more than their values."""
 
 Way = tuple[str, str, str]
 """How programs are built: a definition, and the expressions for ``module`` before and after the passes."""
@@ -77,7 +83,7 @@ def calls(
         last = last.removeprefix("after = ")
         acts = (*lines, *steps, *commented(last, evidence.message))
         return Showing(acts, Ending("", tuple(fragments(evidence.message)), len(lines)), definitions)
-    if kind != "wrong-value":
+    if kind not in ("wrong-value", *COMPARED):
         raise Unsayable(f"{kind} behind another calling convention")
     lines += (adapted + reading).splitlines()
     return failing(lines, assertion.format("after", "before"), scene.seen, definitions=definitions)

@@ -20,7 +20,7 @@ from fuzzer.repro.checks.numeric import accused_gradient, drawn_entries, entries
 from fuzzer.repro.literals import argument_source, array_source
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.calls import EFFECTS, REPEATED, calls, devices, leaf_of, read
+from fuzzer.repro.short.calls import COMPARED, EFFECTS, REPEATED, calls, devices, leaf_of, read
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, failing
 from fuzzer.repro.short.structure import shown
 from oracles.calling.gradient import Gradient
@@ -43,7 +43,6 @@ from relaxkit.passes.pass_ref import Substitute
 from relaxkit.runtime import ExecMode
 from relaxkit.runtime.values import ShapeValue
 
-_ATTRIBUTES = {"wrong-shape": "shape", "wrong-dtype": "dtype"}
 _MINIMAL = """\
 def build(module):
     t = relax.transform
@@ -105,7 +104,7 @@ def numeric(scene: Scene) -> Iterator[Showing]:
         if adapters or kind in REPEATED or kind in EFFECTS:
             exact, path = candidate.promise is NumericPromise.BIT_EXACT, _path(scene)
             others = original.varied(entry, exact) if kind in REPEATED else ()
-            for assertion in _comparisons(leaf_of(entry.output, path), original, candidate, entry):
+            for assertion in _comparisons(kind, leaf_of(entry.output, path), original, candidate, entry):
                 yield calls(scene, entry, others, adapters, way, path, assertion)
         else:
             yield from _calls(scene, original, candidate, entry, *way)
@@ -196,12 +195,9 @@ def _calls(
     if kind == "run-error":
         acts = (*lines, operands, f"{again}  # runs")
         yield failing(acts, now, evidence.message, "", fragments(evidence.message), definitions=preamble)
-    elif kind == "wrong-value":
-        for assertion in _comparisons(leaf, original, candidate, entry):
+    elif kind == "wrong-value" or kind in COMPARED:
+        for assertion in _comparisons(kind, leaf, original, candidate, entry):
             yield failing((*lines, operands), assertion.format(now, again), scene.seen, definitions=preamble)
-    elif kind in _ATTRIBUTES:
-        line = f"assert {now}.{_ATTRIBUTES[kind]} == {again}.{_ATTRIBUTES[kind]}"
-        yield failing((*lines, operands), line, scene.seen, definitions=preamble)
     else:
         raise Unsayable(f"{kind} needs several calls of one program")
 
@@ -218,8 +214,11 @@ def _operands(entry: Entry) -> list[str]:
     return [argument_source(item) for item in entry.arguments]
 
 
-def _comparisons(leaf: Any, original: Original, candidate: Candidate, entry: Entry) -> Iterator[str]:
+def _comparisons(kind: str, leaf: Any, original: Original, candidate: Candidate, entry: Entry) -> Iterator[str]:
     """Yield templates of the assertion, the ones that allow for rounding first."""
+    if kind in COMPARED:
+        yield COMPARED[kind]
+        return
     if isinstance(leaf, ShapeValue):
         yield "assert list({0}) == list({1})"
         return
@@ -305,8 +304,8 @@ def _differences(scene: Scene, gradient: Gradient, entry: Entry, definitions: st
     for number, parameter in enumerate(gradient.parameters):
         if not is_floating(entry.arguments[parameter].dtype):
             continue
-        for attribute in _ATTRIBUTES.values():
-            alike = f"assert gradients[{number}].numpy().{attribute} == args[{parameter}].{attribute}"
+        for kind in ("wrong-shape", "wrong-dtype"):
+            alike = COMPARED[kind].format(f"gradients[{number}].numpy()", f"args[{parameter}]")
             yield failing(lines, alike, scene.seen, definitions=definitions)
         loop = [
             f"numeric = np.zeros_like(args[{parameter}])",

@@ -221,7 +221,11 @@ def scenes(failure: FailingCase) -> Iterator[Scene]:
     """
     case, culprit = failure.case, failure.verdict.culprit
     plan = plan_of(case.passes, tuple(map(contract_for, case.passes)), failure.module)
-    parts = [(number, part) for number, step in enumerate(plan.steps) for part in parts_of(step.ref)]
+    parts = [  # nobody knows which part of a step the process dies in, and none of them may be run here
+        (number, part)
+        for number, step in enumerate(plan.steps)
+        for part in ([step.ref] if failure.died else parts_of(step.ref))
+    ]
     names = [ref.name for _, ref in parts]
     index = names.index(culprit) if culprit in names else None
     whole = tuple(ref for number, ref in parts if index is None or number <= parts[index][0])

@@ -58,4 +58,4 @@ def _moderate(scope: Scope, value: Value) -> bool:
 
 
 ROWS.row("nn.attention", bounds=intervals.attention)(partial(_draw_attention, with_bias=False))
-ROWS.row("nn.attention_bias")(partial(_draw_attention, with_bias=True))
+ROWS.row("nn.attention_bias", bounds=intervals.attention)(partial(_draw_attention, with_bias=True))

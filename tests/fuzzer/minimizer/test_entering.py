@@ -56,6 +56,18 @@ class Sum:
         return R.multiply(lv, x)
 
 
+@I.ir_module
+class Convolution:
+    """What ConvertLayout gives a layout that it cannot take away again."""
+
+    @R.function
+    def main(x: R.Tensor((1, 4, 4, 4), "float32"), w: R.Tensor((8, 4, 1, 1), "float32")) -> R.Tensor(ndim=4):
+        with R.dataflow():
+            lv = R.nn.conv2d(x, w)
+            R.output(lv)
+        return lv
+
+
 REWRITE = PassRef(*plain("CallTIRRewrite"))
 
 
@@ -105,6 +117,15 @@ def test_a_pipeline_is_cut_before_the_pass_at_fault():
     assert [ref.name for ref in first.passes] == ["FuseTIR"]
     legalized = apply(PassRef(*plain("LegalizeOps")).build(), Closure).module
     assert digest(from_json_graph_str(first.module_json)) == digest(legalized)
+
+
+def test_of_a_pass_that_runs_twice_the_run_that_fails_is_found():
+    second = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]})'
+    case = case_of(Convolution, ("ConvertLayout", second.replace('"NCHW", "OIHW"', '"NCHW4c", "OIHW4o"')), ("ConvertLayout", second))
+    before, again, *_ = entered(case, "ConvertLayout")
+    assert [item.case.passes for item in (before, again)] == [(ref,) for ref in case.passes]
+    assert [failures(item.case, (OracleName.CRASH,)) != [] for item in (before, again)] == [False, True]
+    assert [ref.expression for ref in reduced(case, OracleName.CRASH).case.passes] == [second]
 
 
 def test_a_module_that_would_fill_screens_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
