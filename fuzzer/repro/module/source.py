@@ -49,7 +49,8 @@ def module_source(module: Any) -> ModuleSource:
     try:
         builder = building(module)
     except Unsayable as error:
-        remarks = (why, f"nor can it be built node by node ({_first_line(error)}): it is given as TVM's JSON, which only this")
+        nor = f"nor can it be built node by node ({_first_line(error)})"
+        remarks = (why, f"{nor}: it is given as TVM's JSON, which only this")
         return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For readers:", *shown))
     return ModuleSource("", builder, (why, "so it is built node by node.  For readers:", *shown))
 

@@ -185,11 +185,17 @@ def fewer_stages(kernel: tirx.PrimFunc) -> Iterator[Any]:
     blocks = [_block_of(stage) for stage in stages]
     if not all(blocks):
         return
+    regions = [[{_buffer_of(item) for item in part} for part in (block.reads, block.writes)] for block in blocks]
+    # What a call is given stands in no region: it may read it, or write it.
+    given = [
+        set(root.alloc_buffers).intersection(tirx.analysis.undefined_vars(stage, [])).difference(*parts)
+        for stage, parts in zip(stages, regions, strict=True)
+    ]
     for place in reversed(range(len(stages))):
-        kept = blocks[:place] + blocks[place + 1 :]
-        reads = {_buffer_of(item) for block in kept for item in block.reads}
-        writes = {_buffer_of(item) for block in kept for item in block.writes}
-        gone = {_buffer_of(item) for item in blocks[place].writes} - writes
+        others = [number for number in range(len(stages)) if number != place]
+        reads = set().union(*(regions[number][0] | given[number] for number in others))
+        writes = set().union(*(regions[number][1] for number in others))
+        gone = (regions[place][1] | given[place]) - writes
         if gone & reads or not all(item in root.alloc_buffers for item in gone):
             continue  # something would be read, or returned, that nothing has written
         allocated = [item for item in root.alloc_buffers if item in reads | writes]

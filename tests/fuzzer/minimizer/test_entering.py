@@ -121,7 +121,8 @@ def test_a_pipeline_is_cut_before_the_pass_at_fault():
 
 def test_of_a_pass_that_runs_twice_the_run_that_fails_is_found():
     second = 'relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW", "OIHW"]})'
-    case = case_of(Convolution, ("ConvertLayout", second.replace('"NCHW", "OIHW"', '"NCHW4c", "OIHW4o"')), ("ConvertLayout", second))
+    first = second.replace('"NCHW", "OIHW"', '"NCHW4c", "OIHW4o"')
+    case = case_of(Convolution, ("ConvertLayout", first), ("ConvertLayout", second))
     before, again, *_ = entered(case, "ConvertLayout")
     assert [item.case.passes for item in (before, again)] == [(ref,) for ref in case.passes]
     assert [failures(item.case, (OracleName.CRASH,)) != [] for item in (before, again)] == [False, True]

@@ -71,6 +71,28 @@ def test_a_stage_stays_that_is_read() -> None:
     assert all(not list(fewer_stages(kernel)) for kernel in found)
 
 
+@T.prim_func(private=True, s_tir=True)
+def sorting(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    C = T.sblock_alloc_buffer((4,))
+    D = T.sblock_alloc_buffer((4,))
+    for i in range(4):
+        with T.sblock("copy"):
+            vi = T.axis.remap("S", [i])
+            C[vi] = A[vi]
+    with T.sblock("sort"):
+        T.reads()
+        T.writes()
+        T.call_packed("sort", C.data, D.data)
+    for i in range(4):
+        with T.sblock("result"):
+            vi = T.axis.remap("S", [i])
+            B[vi] = D[vi]
+
+
+def test_what_a_call_does_to_a_buffer_is_not_known() -> None:
+    assert not list(fewer_stages(sorting)), "a stage reads what it writes, in no region of its own"
+
+
 def test_annotations_and_parallel_loops_go() -> None:
     text = without_annotations(two_stages).script()
     assert "parallel" not in text
