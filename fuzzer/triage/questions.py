@@ -23,6 +23,7 @@ from fuzzer.findings.family import Edit, Skeleton
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.minimizer.reductions.values import by_ones, constants_in
+from fuzzer.minimizer.safety import hazards, is_safe
 from fuzzer.triage.counterparts import CLOSURES, without_closures, without_local_functions
 from fuzzer.triage.weigh import of_the_inputs
 from fuzzer.worker.child import breadcrumb
@@ -35,6 +36,7 @@ from oracles.judge import judge
 from oracles.measure.comparison import is_floating
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
+from oracles.numeric.oracle import is_documented
 from relaxkit.interpreter.operands import limits
 from relaxkit.ir.domain import ORDINARY
 from relaxkit.ir.edits import functions_of, graph_of, with_functions
@@ -191,20 +193,24 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
     )
 
 
-def wrong(given: Case, culprit: str) -> tuple[Case, Verdict] | None:
+def wrong(given: Case, first: Case, culprit: str) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case in which a program of which something is wrong by its form gives other results.
 
     As it is, as far as it builds all the same; with two elements along dims that have one, and along all dims; with
     numbers for symbols: where other values are given rather than tensors of another type, and on ordinary inputs, if
-    there is such a case.
+    there is such a case.  Nothing kept the values inside the operators' domains while the case was made smaller: that
+    they are is proved, was seen to when ``first`` was drawn, or is seen when the program is interpreted.
     """
+    allowed = hazards(load_module(first))
     contracts = [replace(contract_for(ref), tolerated_ill_formedness=("",)) for ref in given.passes]
     given = edited(given, _on_sketch(_published)) or given  # programs are called by their public functions
 
     def judged(case: Case) -> Iterator[tuple[Case, Verdict]]:
-        (found,) = judge(Subject(load_module(case), case.passes, contracts, case.input_seed), [OracleName.NUMERIC])
+        subject = Subject(load_module(case), case.passes, contracts, case.input_seed)
+        (found,) = judge(subject, [OracleName.NUMERIC])
         kind = "" if found.evidence is None else found.evidence.kind
-        if kind in _DIFFERENT and found.culprit == culprit and not of_the_inputs(found):
+        differs = kind in _DIFFERENT and found.culprit == culprit and not of_the_inputs(found)
+        if differs and (is_safe(subject.module, allowed) or is_documented(subject)):
             yield case, found
 
     edits = given, edited(given, EDITS[None]), edited(given, _on_sketch(_square)), edited(given, EDITS[Edit.NUMBERS])

@@ -66,7 +66,7 @@ def weigh(
     loud = gravest(verdict) is Severity.S3 and not evidence.is_death and (told or evidence.details.harm is Harm.BROKEN)
     silent = at_fault.silent and gravest(verdict) is not Severity.S1
     claimed = verdict.oracle is OracleName.POSTCONDITION and (silent or evidence.details.harm is Harm.WRONG)
-    found = judge.ask(_asked("wrong"), case, verdict.culprit) if loud or claimed else None
+    found = judge.ask(_asked("wrong"), case, first[0], verdict.culprit) if loud or claimed else None
     wrong, shown = "so results are wrong, too" if silent else "", []
     if isinstance(found, Died) and found.death is Death.SIGNAL:
         wrong = f"the program dies when it is run ({found.kind})"

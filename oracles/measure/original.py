@@ -286,6 +286,10 @@ class Original:
         """Say whether operands fit where types with symbols cannot say so; the minimizer's modules may read beyond."""
         return self._refused(entry.symbol, entry.arguments) != MISMATCH
 
+    def is_documented(self, entry: Entry) -> bool:
+        """Say whether the interpreter can tell what a call gives."""
+        return not self._refused(entry.symbol, entry.arguments)
+
     def _run(self, symbol: str, num_input: int | None, arguments: tuple[Any, ...]) -> Entry:
         # They must be as good as those that modules are drawn for: a lifted index may be out of range.
         if symbol in self._anew and self._refused(symbol, arguments):

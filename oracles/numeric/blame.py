@@ -27,6 +27,7 @@ from relaxkit.passes.claims.restructure import impure_closures_called_as_pure
 from relaxkit.passes.contract import Abi, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.passes.limits import carried_over_a_call
+from relaxkit.runtime import ExecMode
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 
 LEGALIZATION = the_pass(Trait.LEGALIZES)
@@ -149,7 +150,8 @@ def _first_failing(subject: Any, original: Original, finding: Finding) -> int:
     for index, module in _again(subject) if last else ():
         if index == last:
             break
-        found = _failure(subject, original, functools.partial(candidate_of, subject, original, index, module))
+        make = functools.partial(candidate_of, subject, original, index, module)
+        found = _failure(subject, original, make, finding.evidence.details.mode)
         if found is not None and not _alike(found, finding.evidence):
             raise Undecidable("an earlier pass breaks something else")  # and is judged for it alone
         if found is not None:
@@ -176,10 +178,17 @@ def _alike(one: Evidence, other: Evidence) -> bool:
     return one.kind == other.kind and (one.kind != "run-error" or one.frames == other.frames)
 
 
-def _failure(subject: Any, original: Original, make: Any) -> Evidence | None:
-    """Find what is wrong with a candidate; ``None`` where nothing is, or nothing can be said."""
+def _failure(subject: Any, original: Original, make: Any, mode: str = "") -> Evidence | None:
+    """Find what is wrong with a candidate; ``None`` where nothing is, or nothing can be said.
+
+    Args:
+        subject: What is judged.
+        original: The original program.
+        make: Makes the candidate.
+        mode: In which execution mode the failure was seen.
+    """
     try:
-        found = examine(original, make(), subject, compiled=False)
+        found = examine(original, make(), subject, compiled=mode == ExecMode.COMPILED.value)
     except (Undecidable, NoAdapter):
         return None
     return None if found is None else found.evidence

@@ -24,6 +24,7 @@ from oracles.measure.original import Entry, Original
 from oracles.numeric.compare_call import Candidate, Finding, Undecidable, compare_function
 from oracles.numeric.repeated_calls import OF_MEMORY, by_memory, examine_again
 from relaxkit.ir.edits import without
+from relaxkit.ir.functions import has_attribute
 from relaxkit.ir.walk import operator_has, operator_of
 from relaxkit.passes.claims.common import placed
 from relaxkit.passes.claims.rewrite import declined, knows_operands
@@ -48,6 +49,9 @@ NOT_DEFINED = "running the module has no defined result"
 # pass has inserted are judged.
 IN_PLACE = "input calls a kernel in place"
 UNCLEAN = "original reads uninitialized memory"
+# codegen_vm_tir.cc puts the attribute in front of the names of compiled functions, and vm.cc looks them up without it:
+# such a library is to be linked into a program, and not to be loaded.
+_IN_A_SYSTEM_LIBRARY = "system_lib_prefix"
 
 
 def examine(original: Original, candidate: Candidate, subject: Subject, compiled: bool) -> Finding | None:
@@ -99,7 +103,9 @@ def examine(original: Original, candidate: Candidate, subject: Subject, compiled
         return wrong
     if len(undecidable) == len(runnable):
         raise Undecidable(undecidable[0])
-    return _compiled_mode(original, candidate, runnable, subject) if compiled and not undecidable else None
+    if not compiled or undecidable or has_attribute(candidate.module, _IN_A_SYSTEM_LIBRARY):
+        return None
+    return _compiled_mode(original, candidate, runnable, subject)
 
 
 def _ask_whether_defined(original: Original, entry: Entry, found: Evidence) -> None:

@@ -125,6 +125,12 @@ def undocumented(subject: Subject) -> WrongCall | None:
     return _wrong_calls[original]
 
 
+def is_documented(subject: Subject) -> bool:
+    """Say whether the original's results, on the arguments that it is called with, are documented."""
+    original = _original(subject)
+    return all(map(original.is_documented, (entry for entry in original.entries if not entry.problem)))
+
+
 _wrong_calls: weakref.WeakKeyDictionary[Original, WrongCall | None] = weakref.WeakKeyDictionary()
 """What was found in a module, which is the same for all passes that are tried on it."""
 

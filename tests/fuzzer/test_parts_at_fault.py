@@ -101,6 +101,27 @@ def test_a_lowering_to_another_dtype_is_blamed_for_what_the_next_call_raises(wor
 
 
 @I.ir_module
+class AttendedOnce:
+    @R.function(private=True)
+    def attended() -> R.Tensor((1, 1, 1, 1), "float16"):
+        with R.dataflow():
+            one = R.const([[[[1.0]]]], "float16")
+            lv = R.nn.attention(one, one, one, scale=T.float32(0.5))
+            R.output(lv)
+        return lv
+
+    @R.function
+    def main() -> R.Tensor((1, 1, 1, 1), "float16"):
+        return AttendedOnce.attended()
+
+
+def test_a_lowering_is_blamed_for_the_dtype_of_what_is_folded(worker: IsolatedWorker) -> None:
+    expression = "relax.transform.FoldConstant()"
+    part = blamed(worker, AttendedOnce, "FoldConstant", expression, OracleName.WELL_FORMED)
+    assert part == "lowering of relax.nn.attention"
+
+
+@I.ir_module
 class Counted:
     """TVM infers six elements of four, of which the lowering makes four."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.reductions.values import constants_in
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.short.render import short_forms
-from fuzzer.triage.questions import EDITS, rare
+from fuzzer.triage.questions import EDITS, rare, wrong
 from fuzzer.triage.weigh import accused, weigh
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import IsolatedWorker
@@ -112,6 +113,45 @@ class Normalised:
 def test_an_ill_formed_module_that_builds_and_gives_something_else_is_silently_wrong(worker: IsolatedWorker) -> None:
     found = weighed(worker, *case_of("expand-matmul-of-sum-out-dtype"))
     assert (found.severity, found.reason) == (S1, "results are wrong, too (wrong-dtype)")
+
+
+@I.ir_module
+class Taken:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), at: R.Tensor((2,), "int64")) -> R.Tensor((2,), "float32"):
+        return R.take(x, at, axis=0, mode="fast")
+
+
+_CLIPS = """
+import tvm
+from tvm import relax
+
+
+@relax.expr_functor.mutator
+class _Clips(relax.PyExprMutator):
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if call.op != tvm.ir.Op.get("relax.take"):
+            return call
+        return relax.op.take(*call.args, axis=0, mode="clip")
+
+
+@relax.transform.function_pass(opt_level=0, name="Clips")
+class Clips:
+    def transform_function(self, function, module, context):
+        return _Clips().visit_expr(function)
+"""
+
+
+@pytest.mark.parametrize(("mode", "differs"), [("fast", False), ("wrap", True)])
+def test_results_are_wrong_only_where_the_program_has_documented_ones(mode: str, differs: bool, tmp_path: Path) -> None:
+    """Indices out of range are undefined in one mode, and wrapped around in the other."""
+    path = tmp_path / "clips.py"
+    path.write_text(_CLIPS)
+    module = tvm.script.from_source(Taken.script().replace('mode="fast"', f'mode="{mode}"'))
+    case = Case(str(tvm.ir.save_json(module)), (PassRef("Clips", f"user:{path}:Clips"),), 0)
+    emptied = Case(str(tvm.ir.save_json(tvm.IRModule({}))), case.passes, 0)  # has no operand that was guarded
+    assert (wrong(case, emptied, "Clips") is not None) is differs
 
 
 @I.ir_module

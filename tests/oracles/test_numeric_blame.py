@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import buggy_passes as buggy
+import pytest
 import sample_modules as samples
 import tvm
 from tvm import relax
@@ -12,6 +13,7 @@ from tvm import relax
 from corpus.case import load, load_module
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
+from oracles.numeric import compare_programs, oracle
 from oracles.numeric.oracle import judge_numeric
 from relaxkit.passes.contract import Contract, Idempotence
 from relaxkit.passes.pass_ref import PassRef
@@ -193,3 +195,25 @@ def test_a_legalization_that_gives_another_dtype_is_to_blame_for_who_computes_wi
     said = judge_numeric(Subject(before(), [doubling]))
     assert said.evidence is not None
     assert (said.evidence.kind, said.culprit) == ("wrong-value", "doubling")
+
+
+_PREFIXED = PassRef(
+    "AttachGlobalSymbol",
+    'tvm.transform.module_pass(lambda mod, _: relax.transform.AttachGlobalSymbol()(mod.with_attr("system_lib_prefix",'
+    ' "lib_")), opt_level=0, name="AttachGlobalSymbol")',
+)
+_BEHIND = PassRef("LowerRuntimeBuiltin", "relax.transform.LowerRuntimeBuiltin()")
+
+
+def test_a_module_for_a_system_library_is_not_loaded_in_compiled_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oracle, "COMPILED_SHARE", 1)
+    assert judge_numeric(Subject(samples.dataflow(), [_PREFIXED, _BEHIND])).outcome is not Outcome.FAIL
+
+
+def test_a_failure_in_compiled_mode_is_blamed_on_the_first_pass_behind_which_it_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(oracle, "COMPILED_SHARE", 1)
+    monkeypatch.setattr(compare_programs, "_IN_A_SYSTEM_LIBRARY", "")
+    verdict = judge_numeric(Subject(samples.dataflow(), [_PREFIXED, _BEHIND]))
+    assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "AttachGlobalSymbol")

@@ -56,7 +56,8 @@ def _crashes(failed: FailedCase) -> bool:
 
 
 def _lowers(failed: FailedCase) -> bool:
-    return Trait.LOWERS_OPERATORS in failed.step.contract.traits
+    contract = failed.step.contract
+    return Trait.LOWERS_OPERATORS in contract.traits or the_pass(Trait.LEGALIZES) in contract.inside
 
 
 def _is_of_a_lowering(failed: FailedCase) -> bool:

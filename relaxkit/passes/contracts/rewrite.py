@@ -145,7 +145,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FoldConstant",
-        inside=("DeadCodeElimination",),  # fold_constant.cc: RemoveAllUnused
+        inside=("DeadCodeElimination", "LegalizeOps"),  # fold_constant.cc: RemoveAllUnused, and FLegalize of operators
         costly=True,
         preconditions=(no_calls_in_place,),  # an operand that a kernel overwrites becomes a constant, for all calls
         refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
