@@ -17,7 +17,7 @@ from tvm import relax
 from fuzzer.repro.telling import TYPE, lost
 from oracles.semantics.single import given_to
 from relaxkit.ir.edits import is_impure
-from relaxkit.ir.first_difference import value_text
+from relaxkit.ir.first_difference import type_texts, value_text
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.lowered import buffers_of
 from relaxkit.ir.operator_facts import device_index
@@ -46,6 +46,7 @@ def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         yield from _stored(function)
         yield from _types(function)
         yield from _void(function)
+        yield from _calls(function, after)
     yield from _shared(before, after)
 
 
@@ -184,6 +185,22 @@ def _void(function: relax.Function) -> Iterator[str]:
     for place in places(function):
         if operator_of(place.value) == _CAST and str(place.value.attrs.dtype) in ("", "void"):
             yield f"casts {', '.join(map(name_of, _operands(place)))} to the dtype void"
+
+
+def _calls(function: relax.Function, module: tvm.IRModule) -> Iterator[str]:
+    """Yield the calls of functions that return something else than the calls say."""
+    for place in (
+        place for place in places(function) if isinstance(getattr(place.value, "op", None), tvm.ir.GlobalVar)
+    ):
+        callee = module.functions.get(place.value.op)
+        if isinstance(callee, relax.Function):
+            called = relax.Call(relax.Var("callee", callee.ty), place.value.args)
+            with contextlib.suppress(Exception):  # of which nothing is inferred
+                returned = relax.BlockBuilder().normalize(called).ty
+                if not _fits(returned, place.value.ty):
+                    said, due = type_texts(place.value.ty, returned)
+                    name = place.value.op.name_hint
+                    yield f"calls {name} as if it returned {said}, not {due.partition(' (shape')[0]}"
 
 
 def _is_used(var: relax.Var, function: relax.Function) -> bool:

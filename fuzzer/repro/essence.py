@@ -66,6 +66,7 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"Cannot convert when exactly one of the layouts is unknown", "one of two layouts is unknown"),
         (r"Do not have a default for (?=[\w.]+)", "it has no case for "),
         (r"(?<=cannot emit) this Relax operator.*", " it"),
+        (r"Cannot find underlying compiled tirx function of VMTIRFunc (\w+)", r"no kernel is compiled for \1"),
         (r"T\.u?int\d+\((-?\d+)\)", r"\1"),
         (r"(?<=type)T\.(?=\w+\Z)", " "),
         (r"(?<=mismatched)(?=\d)", ": "),

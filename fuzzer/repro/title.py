@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -327,18 +327,19 @@ def _well_formed(culprit: str, told: _Told) -> str:
         for what in undefined(*told.modules):
             # Behind a clause, ``inside an If`` would seem to belong to that; and what names an If says so itself.
             clear = not told.around.startswith("inside") or not any(word in what for word in _PLACED)
-            return _fit(f"{told.asked} {what}", told.around if clear else "")
-        for what in contradictions(*told.modules):
+            who = told.asked if len(told.asked) + len(what) < MOST else culprit
+            return _fit(f"{who} {what}", told.around if clear else "")
+        for what in (*contradictions(*told.modules), *_outdated(told)):
             return _fit(f"{culprit} {what}")
-        return _fit(culprit, "", f": {essence(evidence)}")
+        called, _, said = essence(evidence).rpartition(": ")
+        return _fit(f"{culprit} {f'breaks the {called}' if called else 'makes an ill-formed module'}", "", f": {said}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
         change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
         return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
-        for each in (each for each in told.changes if each.name == "the result type"):
-            types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not that of its calls"
-            return _fit(f"{culprit} changes {_returned(each.owner, told.modules[0])} {types}", told.around)
+        for what in _outdated(told):
+            return _fit(f"{culprit} {what}", told.around)
         for what in contradictions(*told.modules):
             return _fit(f"{culprit} {what}")
         return _fit(
@@ -348,6 +349,13 @@ def _well_formed(culprit: str, told: _Told) -> str:
         if not tvm_ffi.structural_equal(function.ret_ty, function.body.ty, map_free_vars=True):
             return _fit(f"{culprit} changes what {name} returns, but not its declared result type", told.around)
     return _fit(f"{culprit} breaks a type", told.around, f": {evidence.expected}, but {evidence.observed}")
+
+
+def _outdated(told: _Told) -> Iterator[str]:
+    """Yield the functions whose result type the pass changes."""
+    for each in (each for each in told.changes if each.name == "the result type"):
+        types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not that of its calls"
+        yield f"changes {_returned(each.owner, told.modules[0])} {types}"
 
 
 def _returned(name: str, module: tvm.IRModule) -> str:

@@ -120,7 +120,7 @@ def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[D
     for param, other in zip(old.params, new.params, strict=False):
         yield from of_types(name_of(param), param.ty, other.ty)
     if not _same(old.ret_ty, new.ret_ty):
-        yield Difference(Part.SIGNATURE, name, "the result type", *_type_texts(old.ret_ty, new.ret_ty))
+        yield Difference(Part.SIGNATURE, name, "the result type", *type_texts(old.ret_ty, new.ret_ty))
 
 
 def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterator[Difference]:
@@ -174,14 +174,18 @@ def _likeness(left: str, right: str) -> float:
 def of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
     """Yield the types where they differ; devices have no names in them."""
     if not _same(old, new):
-        values = _type_texts(old, new)
+        values = type_texts(old, new)
         kind = _apart(old, new)
         kind = f"{owner} of {kind}" if "." in owner else kind if kind.startswith("a ") else f"a tensor of {kind}"
         yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values, kind)
 
 
-def _type_texts(old: Any, new: Any) -> tuple[str, str]:
-    """Write two types in few words: of tensors only what differs, the dtype or the shape."""
+def type_texts(old: Any, new: Any) -> tuple[str, str]:
+    """Write two types in few words: of tensors only what differs, the dtype or the shape; of tuples a field."""
+    if isinstance(old, relax.TupleType) and isinstance(new, relax.TupleType) and len(old.fields) == len(new.fields):
+        return next(
+            (type_texts(*pair) for pair in zip(old.fields, new.fields, strict=True) if not _same(*pair)), ("", "")
+        )
     if isinstance(old, relax.TensorType) and isinstance(new, relax.TensorType):
         dims = [_shape_text(each) for each in (old, new)]
         dtypes = [str(each.dtype) for each in (old, new)]

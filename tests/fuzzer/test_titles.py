@@ -12,6 +12,7 @@ import pytest
 import tvm
 from deaths import death
 from test_at_fault import Cast
+from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
@@ -20,6 +21,7 @@ from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.documented import shown_alone
+from fuzzer.repro.contradictions import contradictions
 from fuzzer.repro.essence import essence
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.special_values import needed
@@ -27,6 +29,7 @@ from fuzzer.repro.title import MOST, title_of
 from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from oracles.semantics.single import SingleCall
+from relaxkit.ir.first_difference import type_texts
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -664,6 +667,60 @@ def test_a_function_whose_result_changes_and_not_its_calls_is_told_and_shown_sho
     assert "relax.analysis.type_base_check(" in script.text
 
 
+def test_of_results_that_are_tuples_the_field_is_told_that_changes() -> None:
+    one, other = (relax.TensorType((2,), dtype) for dtype in ("float16", "float32"))
+    tuples = [relax.TupleType([other, relax.TupleType([each])]) for each in (one, other)]
+    assert type_texts(*tuples) == ("float16", "float32 (shape (2,))")
+
+
+def test_a_call_that_says_another_result_than_its_callee_is_told() -> None:
+    text = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float16")):
+        return R.exp(x)
+
+    @R.function
+    def main(x: R.Tensor((1,), "float16")):
+        return Module.f1(x)
+"""
+    before = tvm.script.from_source(text)
+    after = before.clone()
+    widened = tvm.script.from_source(text.replace("R.exp(x)", 'R.astype(x, "float32")'))
+    after.update_func(before.get_global_var("f1"), widened["f1"])
+    assert [*contradictions(before, before)] == []
+    assert [*contradictions(before, after)] == ["calls f1 as if it returned float16, not float32"]
+
+
+def test_an_objection_is_told_as_a_sentence() -> None:
+    said = """Operator-specific validation (FValidate) for relax.call_tir identified error:
+Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor((1,), dtype="float16")"""
+    titles = [
+        title_of(
+            case_of(Plain, "FuseOps"),
+            Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "FuseOps", evidence=Evidence("ill-formed", message)),
+        )
+        for message in (said, "Something is odd")
+    ]
+    assert titles == [
+        "FuseOps breaks the call of relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
+        "FuseOps makes an ill-formed module: Something is odd",
+    ]
+
+
+def test_the_methods_of_an_edit_give_way_to_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = "gives relax.negative the result of relax.negative before it is bound"
+    monkeypatch.setattr("fuzzer.repro.title.undefined", lambda *_: iter([done]))
+    edits = 'edit.add("again", b.value), edit.remove_all_unused(), edit.mutated_root_fn()'
+    expression = f"relax.transform.function_pass(lambda f, m, _: [{edits}][-1], opt_level=0)"
+    case = Case(case_of(Plain, "Normalize").module_json, (PassRef("DataflowBlockRewrite", expression),), 0)
+    evidence = Evidence("ill-formed", "Var again is not defined.")
+    verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "DataflowBlockRewrite", evidence=evidence)
+    monkeypatch.setattr("fuzzer.repro.title._Told.modules", (None, None))
+    assert title_of(case, verdict) == f"DataflowBlockRewrite {done}"
+
+
 def test_a_wrong_value_is_told_of_what_is_at_fault() -> None:
     details = Details(operator="relax.exp", numbers=("[]", "0.0 at []", "nan; 1 of 1 elements differ", "nan"))
     evidence = Evidence("not-as-documented", "relax.exp: wrong value", details=details)
@@ -755,6 +812,10 @@ def test_oracles_that_say_little_of_the_module_have_titles(oracle: OracleName, c
         ),
         ("", "an assertion in Visit does not hold"),
         ("Back optional access", "an empty Optional is read"),
+        (
+            "Check failed: (f.has_value()) is false: Cannot find underlying compiled tirx function of VMTIRFunc main",
+            "no kernel is compiled for main",
+        ),
         (
             """Operator-specific validation (FValidate) for relax.call_tir identified error:
 Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor((1,), dtype="float16")""",
