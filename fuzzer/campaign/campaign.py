@@ -23,6 +23,7 @@ from fuzzer.store.known import recognize
 from fuzzer.store.records import CampaignState, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store, StoreError
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
+from fuzzer.triage.reduce import ReductionPlan
 
 GRACE_SHARE = 0.1
 GRACE_SECONDS = 15.0
@@ -233,10 +234,11 @@ class Campaign:
     def _job(self, finding_id: str) -> TriageJob:
         finding = self.store.finding(finding_id)
         config = self.config
+        save = partial(self._best.__setitem__, finding.id)
+        plan = ReductionPlan(start=finding.minimized, save=save, stop=self._stop.is_set)
         return TriageJob(
-            finding.id, finding.signature, finding.verdict, finding.case, self.store.directory.resolve(),
-            seconds=config.case_timeout, memory=config.memory_limit, start=finding.minimized,
-            save=partial(self._best.__setitem__, finding.id), stop=self._stop.is_set,
+            finding.id, finding.signature, finding.verdict, finding.case, self.store.directory.resolve(), plan,
+            config.case_timeout, config.memory_limit,
         )  # fmt: skip
 
     def _collect(self) -> None:

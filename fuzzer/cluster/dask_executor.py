@@ -268,7 +268,7 @@ class DaskExecutor:
 
     async def _triage(self, job: TriageJob) -> TriageResult:
         # Where the scripts of a campaign go is no business of the worker's, and what calls back cannot travel.
-        sent = replace(job, directory=Path(), save=None, stop=None)
+        sent = replace(job, directory=Path(), plan=replace(job.plan, save=None, stop=None))
         parcel = TriageRequest(self._session, self._wanted, self._config, sent)
         reply: TriageReply = await self._ask(dask_worker.run_triage, parcel, "relaxfuzz-triage", 0)
         self._keep_log(reply.log)

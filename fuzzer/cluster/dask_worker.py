@@ -118,8 +118,8 @@ def run_triage(parcel: TriageRequest, files: Sequence[SentFile]) -> TriageReply:
     with _working(parcel.session, parcel.fit, parcel.config) as session:
         places = session.places(files)
         directory = session.folder / parcel.job.id
-        stop = _abandonment(session)
-        job = replace(relocated(parcel.job, places), directory=directory, save=None, stop=stop, place=session.folder)
+        plan = replace(relocated(parcel.job.plan, places), stop=_abandonment(session))
+        job = replace(relocated(parcel.job, places), directory=directory, plan=plan, place=session.folder)
         result = triage_finding(job, session.workers.new)
         script = None if result.repro is None else read_script(directory, result.repro)
         return relocated(TriageReply(result, script, session.printed()), _back(places))

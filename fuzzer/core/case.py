@@ -15,6 +15,7 @@ from relaxkit.files import read_text, write_atomically
 from relaxkit.passes.pass_ref import PassRef
 
 if TYPE_CHECKING:
+    from oracles.core.subject import Subject
     from oracles.core.verdict import Verdict
     from relaxkit.passes.contract import OracleName
 
@@ -58,16 +59,21 @@ def load_module(case: Case) -> Any:
     return tvm.ir.load_json(case.module_json)
 
 
+def subject_of(case: Case, stage: Callable[[str], None] | None = None) -> Subject:
+    """The case's subject, on a module of its own."""
+    from oracles.core.subject import Subject
+
+    return Subject(load_module(case), case.passes, input_seed=case.input_seed, stage=stage)
+
+
 def judge_case(
     case: Case, oracles: tuple[OracleName, ...] | None = None, stage: Callable[[str], None] | None = None
 ) -> list[Verdict]:
     """Judge a case in this process: call it inside an isolated worker only."""
     from fuzzer.worker.child import die_if_out_of_memory
-    from oracles.core.subject import Subject
     from oracles.judge import judge
 
-    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed, stage=stage)
-    verdicts = judge(subject, oracles)
+    verdicts = judge(subject_of(case, stage), oracles)
     die_if_out_of_memory(verdicts)
     return verdicts
 

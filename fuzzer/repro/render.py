@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
-from fuzzer.core.case import Case, load_module
+from fuzzer.core.case import Case, load_module, subject_of
 from fuzzer.core.text import shorten
 from fuzzer.findings.script_parts import Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.repro.bundle import import_lines, select
@@ -21,7 +21,6 @@ from fuzzer.repro.module.source import ModuleSource, literal_of, module_source
 from fuzzer.repro.older_releases import names_for_older
 from fuzzer.repro.table import EXTERNAL_PIECES, PIECES, check_of, words_of
 from fuzzer.repro.title import AGAIN, title_of
-from oracles.core.subject import Subject
 from oracles.core.verdict import Phase, Verdict
 from relaxkit.passes.pass_ref import PassRef, Substitute
 
@@ -138,7 +137,7 @@ def render_repro(
         blame: What is at fault, where it is not the judged pass.
         minimized: Whether the case was made as small as it gets.
     """
-    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    subject = subject_of(case)
     died_preparing = verdict.evidence is not None and verdict.evidence.details.stage is Phase.PREPARE
     judged = [expression(step.ref) for step in subject.plan.steps]
     prepare = [*map(expression, subject.preparing)]  # what changes nothing is not shown

@@ -92,9 +92,7 @@ FORMS: dict[OracleName, OracleForms] = {
     ),
 }
 PIECES = (
-    "relaxkit/passes/configured.py",
-    "relaxkit/passes/relaid.py",
-    "relaxkit/passes/tuned.py",
+    "relaxkit/passes/helpers.py",
     "fuzzer/repro/pieces/frame.py",
     "fuzzer/repro/pieces/death.py",
     "relaxkit/ir/functions.py",

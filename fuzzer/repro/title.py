@@ -21,7 +21,7 @@ from fuzzer.core.case import Case, load_module
 from fuzzer.core.text import cut
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
-from fuzzer.repro.checks.check import seen_line
+from fuzzer.repro.checks.check import FailingCase, seen_line
 from fuzzer.repro.contradictions import contradictions, overwritten, vaguer
 from fuzzer.repro.essence import LEAVES, essence, is_bare
 from fuzzer.repro.miscomputed import miscomputed
@@ -32,8 +32,7 @@ from fuzzer.repro.spoiled import spoiled
 from fuzzer.repro.table import forms_of, one_line
 from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, returning_nothing, special, surroundings, telling
 from oracles.core.blame import entering, run_inside
-from oracles.core.subject import Subject
-from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
 from oracles.measure.input_variations import Variation
 from oracles.measure.inputs import materialize
@@ -88,24 +87,13 @@ _DIGITS = re.compile(r"-?\d+\.\d{4,}")
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Told(FailingCase):
     """A failing verdict, its case, and what a title may be made of."""
 
-    case: Case
-    verdict: Verdict
     nearest: Nearest | None
     alone: SingleCall | None = None
     blame: str = ""
     minimized: bool = True
-
-    @property
-    def evidence(self) -> Evidence:
-        return self.verdict.shown
-
-    @cached_property
-    def subject(self) -> Subject:
-        """The subject, on a copy of the module: a pass may write into it."""
-        return Subject(load_module(self.case), self.case.passes, input_seed=self.case.input_seed)
 
     @cached_property
     def step(self) -> int:

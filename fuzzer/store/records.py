@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import pickle
 import zlib
 from collections import Counter
@@ -76,7 +75,7 @@ def _received(text: bytes) -> LazyPickle[Any]:
     return sealed
 
 
-class FindingState(str, enum.Enum):
+class FindingState(TextEnum):
     """States of a finding."""
 
     NEW = "new"  # seen, not yet looked into
@@ -96,16 +95,13 @@ class FindingState(str, enum.Enum):
 SUSPECTS = frozenset({FindingState.FLAKY, FindingState.UNSCRIPTED})
 
 
-class CampaignState(str, enum.Enum):
+class CampaignState(TextEnum):
     """States of a campaign."""
 
     RUNNING = "running"
     FINISHED = "finished"
     INTERRUPTED = "interrupted"
     KILLED = "killed"  # never recorded: nobody runs what says that it is running
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True)

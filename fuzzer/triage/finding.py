@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from fuzzer.findings.family import UNKNOWN, Traits
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion, WorkerFactory, isolated_worker
 from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matter
-from fuzzer.minimizer.search.outcome import Minimized, Other, SearchLimits
+from fuzzer.minimizer.search.outcome import Minimized, Other
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
@@ -53,14 +52,10 @@ class TriageJob:
         verdict: The failing verdict that was recorded.
         case: The case that showed it.
         directory: The campaign's directory; scripts go into ``repros/`` in it.
-        runs: Fresh processes that must all show it.
-        limits: Of the minimization.
+        plan: The way to minimize it; ``accept`` is for triage to say.
         seconds: Time limit of one case.
         memory: Memory limit of a worker in bytes.
         nearest_seconds: How long the nearest module that passes is looked for; 0 for not at all.
-        start: A smaller case, as an earlier session has left it.
-        save: Is given each new best case at once.
-        stop: Says that the minimization is to end with what it has.
         place: Where the directories are made that scripts are run in; that of temporary files without it.
     """
 
@@ -69,14 +64,10 @@ class TriageJob:
     verdict: Verdict
     case: Case
     directory: Path
-    runs: int = 3
-    limits: SearchLimits = field(default_factory=SearchLimits)
+    plan: ReductionPlan = field(default_factory=ReductionPlan)
     seconds: float = DEFAULT_TIME_LIMIT
     memory: int = DEFAULT_MEMORY_LIMIT
     nearest_seconds: float = NEAREST_SECONDS
-    start: Case | None = None
-    save: Callable[[Case], None] | None = None
-    stop: Callable[[], bool] | None = None
     place: Path | None = None
 
 
@@ -137,11 +128,8 @@ class _Triage:
 
     def run(self) -> TriageResult:
         began, job = time.monotonic(), self.job
-        plan = ReductionPlan(
-            job.limits, start=job.start, save=self._save, stop=job.stop, runs=job.runs, accept=self._accept
-        )  # fmt: skip
         try:
-            reduced = reduce(job.case, self.criterion, plan)
+            reduced = reduce(job.case, self.criterion, replace(job.plan, save=self._save, accept=self._accept))
         except NotReduced as error:
             return self._unreliable(began, error.confirmation or Confirmation())
         found = reduced.minimized
@@ -170,8 +158,8 @@ class _Triage:
         return TriageResult(self.job.id, state, note=note, seconds=time.monotonic() - began)
 
     def _save(self, case: Case) -> None:
-        if self.job.save is not None and case is not self.job.case:
-            self.job.save(case)
+        if self.job.plan.save is not None and case is not self.job.case:
+            self.job.plan.save(case)
 
     def _accept(self, name: str, case: Case, confirmation: Confirmation) -> bool:
         """Write the script of ``case`` and run it: both fresh processes and it must show the finding."""
@@ -229,7 +217,7 @@ class _Triage:
         """Return a case that a worker has found to fail, as small as it gets; nothing where there is none."""
         if not isinstance(found, tuple):
             return []
-        own, plan = self.criterion, ReductionPlan(self.job.limits, stop=self.job.stop, runs=1)
+        own, plan = self.criterion, replace(self.job.plan, start=None, save=None, runs=1)
         try:
             criterion = OracleCriterion(found[1], seconds=own.seconds, memory=own.memory, workers=own.workers)
             reduced = reduce(found[0], criterion, plan)

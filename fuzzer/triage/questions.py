@@ -17,14 +17,13 @@ import tvm
 from tvm import relax
 from tvm_ffi.serialization import from_json_graph_str
 
-from fuzzer.core.case import Case, load_module
+from fuzzer.core.case import Case, load_module, subject_of
 from fuzzer.findings.assessment import Rarity
 from fuzzer.findings.family import Edit, Skeleton
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.minimizer.reductions.values import by_ones, constants_in
 from fuzzer.minimizer.safety import hazards, is_safe
-from fuzzer.triage.counterparts import CLOSURES, without_closures, without_local_functions
 from fuzzer.triage.weigh import of_the_inputs
 from fuzzer.worker.child import breadcrumb
 from oracles.core.blame import inner_pass
@@ -43,11 +42,11 @@ from relaxkit.ir.edits import functions_of, graph_of, with_functions
 from relaxkit.ir.retype import Invalid, dtype_of
 from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.emit import emit
-from relaxkit.ir.sketch.sketch import Sketch, take
-from relaxkit.ir.sketch.slots import types_of
+from relaxkit.ir.sketch.sketch import Func, Sketch, take
+from relaxkit.ir.sketch.slots import Slot, slots_of, splice, types_of
 from relaxkit.ir.sketch.symbols import groups
 from relaxkit.ir.types import dims_in, parts_of_type
-from relaxkit.ir.walk import operators_of
+from relaxkit.ir.walk import operator_of, operators_of
 from relaxkit.passes.arguments import names_in
 from relaxkit.passes.contract import Abi, OracleName, Trait
 from relaxkit.passes.contracts import any_has, contract_for, the_pass
@@ -61,6 +60,9 @@ _Edit = Callable[[Any, Case], "Any | None"]
 _FLOAT8 = "float8"
 _FORCED = "relax.force_pure"
 _HINT = "relax.hint_on_device"
+_PACKED = "closure"
+_MAKES = "relax.make_closure"
+_CLOSURES = frozenset({_MAKES, "relax.invoke_closure", "relax.invoke_pure_closure"})
 _DRAWN = 3  # inputs that are asked: numbers of a few elements may happen to be equal
 _OF_VALUES = "wrong-value"
 _DIFFERENT = frozenset({_OF_VALUES, "wrong-shape", "wrong-dtype"})
@@ -96,7 +98,7 @@ def skeleton(module_json: str) -> Skeleton:
 def nested(case: Case, culprit: str, kind: str, again: bool) -> str:
     """Return, in a worker, the innermost public pass in the culprit, run ``again``, that first gives such a module."""
     breadcrumb("traits")
-    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    subject = subject_of(case)
     steps = subject.plan.steps
     for index in range(len(subject.chain)):
         if steps[index].ref.name != culprit:
@@ -141,7 +143,7 @@ def _rare_in(module: Any, case: Case, culprit: str) -> frozenset[Rarity]:
         Rarity.EMPTY: Feature.EMPTY_TENSORS in features,
         Rarity.FLOAT8: any(dtype.startswith(_FLOAT8) for dtype in dtypes),
         Rarity.HINTS: _HINT in called and not any_has(map(contract_for, case.passes), Trait.PLACES),
-        Rarity.CLOSURES: not CLOSURES.isdisjoint(called) or _takes_functions(sketch),
+        Rarity.CLOSURES: not _CLOSURES.isdisjoint(called) or _takes_functions(sketch),
         Rarity.LOCAL_FUNCTIONS: Feature.LOCAL_FUNCTIONS in features,
         Rarity.RECURSION: Feature.RECURSION in features,
         Rarity.FORCED_PURITY: any(_FORCED in func.attrs for func in sketch.relax_functions().values())
@@ -155,7 +157,7 @@ def _rare_in(module: Any, case: Case, culprit: str) -> frozenset[Rarity]:
 
 def takes_a_name(case: Case) -> bool:
     """Say, in a worker, whether locality gives a function a name that the pass gives to one of its own."""
-    subject = Subject(load_module(case), case.passes, input_seed=case.input_seed)
+    subject = subject_of(case)
     variation, plain = draw(subject, reach_of(subject)), subject.output.module
     if variation is None or plain is None:
         return False
@@ -299,6 +301,45 @@ def _published(sketch: Sketch) -> None:
 def _private(sketch: Sketch) -> None:
     for name in _called_public(sketch):
         del sketch.functions[name].attrs["global_symbol"]
+
+
+def without_local_functions(sketch: Sketch) -> None:
+    """Put the body of each local function where it stands, once for all calls; its parameters are then its caller's."""
+    while local := [slot for slot in slots_of(sketch) if isinstance(slot.binding.value, Func)]:
+        _inline(sketch, local[-1])
+
+
+def _inline(sketch: Sketch, slot: Slot) -> None:
+    local, var, outer = slot.binding.value, slot.binding.var, sketch.functions[slot.function]
+    users = [
+        each for each in slots_of(sketch) if var in uses.of_binding(each.binding) and each.binding.value is not local
+    ]
+    returned = any(var in uses.leaves(body.result) for _, body, _ in sketch.bodies())
+    if returned or uses.uses(local)[var] or not all(_calls(each.binding.value, var) for each in users):
+        raise Invalid("a local function that is a value, or calls itself")
+    outer.pure = outer.pure and local.pure
+    for param in local.params:
+        outer.add_param(param)
+    for user in users:
+        user.remove()
+        sketch.aliases[user.binding.var] = local.body.result
+    splice(sketch, slot, local.body)  # last: it makes other blocks
+
+
+def _calls(value: Any, var: Any) -> bool:
+    return isinstance(value, tvm.ir.Call) and value.op.same_as(var)
+
+
+def without_closures(sketch: Sketch) -> None:
+    """Call packed functions where closures are made and called: of the same operands, but of no function."""
+    for slot in slots_of(sketch):
+        call: Any = slot.binding.value
+        if operator_of(call) not in _CLOSURES:
+            continue
+        made = [] if operator_of(call) == _MAKES else [call.args[0]]
+        slot.binding.value = relax.op.call_pure_packed(
+            _PACKED, *made, *call.args[1].fields, ty_args=slot.binding.var.ty
+        )
 
 
 EDITS: dict[Edit | Rarity | None, _Edit] = {

@@ -16,7 +16,7 @@ from relaxkit.ir.domain import Given
 from relaxkit.passes.pass_ref import PassRef, namespace
 
 CONFIGURED = "configured"
-"""The function of :mod:`relaxkit.passes.configured`."""
+"""The function of :mod:`relaxkit.passes.helpers`."""
 
 
 class NotLiteral(ValueError):

@@ -52,9 +52,7 @@ def namespace() -> dict[str, Any]:
     from tvm.script import relax as script_relax
     from tvm.script import tirx as script_tirx
 
-    from relaxkit.passes.configured import configured
-    from relaxkit.passes.relaid import relaid
-    from relaxkit.passes.tuned import tuned
+    from relaxkit.passes.helpers import configured, relaid, tuned
 
     return {
         "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,

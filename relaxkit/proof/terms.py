@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import tvm_ffi
 
+from relaxkit.ir.functions import closed
+
 Term = int
 """The number of a term in its table."""
 
@@ -111,12 +113,7 @@ class Terms:
 
     def below(self, *terms: Term) -> set[Term]:
         """Return terms with all that they are made of."""
-        found, waiting = set[Term](), list(terms)
-        while waiting:
-            if (term := waiting.pop()) not in found:
-                found.add(term)
-                waiting += self[term].children
-        return found
+        return closed(terms, lambda term: self[term].children)
 
     def parting(self, left: Term, right: Term) -> tuple[tuple[str, ...], Term, Term]:
         """Find the first place where two different terms part: the way to it, and the two terms there.

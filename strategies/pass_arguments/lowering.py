@@ -116,7 +116,7 @@ def legalize(choices: Choices, facts: Facts) -> str:
 
 
 def with_option(text: str, option: str, value: object) -> str:
-    """Return the text of a pass that runs with an option, by :func:`relaxkit.passes.configured.configured`."""
+    """Return the text of a pass that runs with an option, by :func:`relaxkit.passes.helpers.configured`."""
     return f'configured({text}, {{"{option}": {value!r}}})'
 
 

@@ -22,6 +22,7 @@ from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.blame.behind import behind, first_at_fault, of_kernels
 from fuzzer.triage.blame.inside import sharing_alone
 from fuzzer.triage.finding import TriageJob, triage_finding
+from fuzzer.triage.reduce import ReductionPlan
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.evidence import evidence_of, unbuildable
 from relaxkit.passes.contract import OracleName
@@ -267,7 +268,7 @@ def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: Isola
     found = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
     name = signature(found)
     result = triage_finding(
-        TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=0), nearest_seconds=0)
+        TriageJob(name.id, name.text, found, case, tmp_path, ReductionPlan(SearchLimits(queries=0)), nearest_seconds=0)
     )
     assert result.parts is not None
     assert result.repro is not None
@@ -303,7 +304,7 @@ def test_what_the_pass_inside_does_not_need_by_itself_makes_the_finding_no_rarer
         (found,) = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)
     name = signature(found)
     result = triage_finding(
-        TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=60), nearest_seconds=0)
+        TriageJob(name.id, name.text, found, case, tmp_path, ReductionPlan(SearchLimits(queries=60)), nearest_seconds=0)
     )
     assert result.assessment is not None
     assert (result.assessment.blame, result.assessment.severity) == ("CanonicalizeBindings", Severity.S3)

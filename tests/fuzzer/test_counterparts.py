@@ -14,7 +14,7 @@ from weighing import case_of, weighed
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Rarity, Severity
-from fuzzer.triage.counterparts import without_closures, without_local_functions
+from fuzzer.triage.questions import without_closures, without_local_functions
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.emit import emit

@@ -16,6 +16,7 @@ from fuzzer.minimizer.judge import criterion as hangs
 from fuzzer.minimizer.judge.criterion import OracleCriterion
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.finding import TriageJob, TriageState, triage_finding
+from fuzzer.triage.reduce import ReductionPlan
 from fuzzer.worker.death import Death, Died
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
@@ -116,7 +117,8 @@ def test_triage_of_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     case = Case(str(tvm.ir.save_json(module(3))), (PassRef(name, f"user:{USER}:{name}"),), 0)
     verdict = death_verdict(Died(Death.HANG, "no answer", f"crash: {name}"), name)
     identity = signature(verdict)
-    job = TriageJob(identity.id, identity.text, verdict, case, tmp_path, seconds=4.0, limits=SearchLimits(seconds=20.0))
+    plan = ReductionPlan(SearchLimits(seconds=20.0))
+    job = TriageJob(identity.id, identity.text, verdict, case, tmp_path, plan, seconds=4.0)
     result = triage_finding(job, IsolatedWorker)
     assert result.state is TriageState.CONFIRMED, result
     assert result.minimized is not None

@@ -31,6 +31,7 @@ from fuzzer.minimizer.search.outcome import Minimized, Other
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import MOST_MET, Store
 from fuzzer.triage.finding import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding
+from fuzzer.triage.reduce import ReductionPlan
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -132,7 +133,7 @@ def test_triage_hands_a_few_others_on_and_goes_on_where_it_was(tmp_path: Path, b
         (failed,) = Judge(worker, (OracleName.CRASH,)).verdicts(case)
     name = signature(failed)
     saved: list[Case] = []
-    job = TriageJob(name.id, name.text, failed, case, tmp_path, runs=1, save=saved.append)
+    job = TriageJob(name.id, name.text, failed, case, tmp_path, ReductionPlan(runs=1, save=saved.append))
     result = triage_finding(job)
     assert result.state is TriageState.CONFIRMED, result
     assert result.bindings == 2

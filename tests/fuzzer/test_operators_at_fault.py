@@ -23,6 +23,7 @@ from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.blame.inference import rebuilt
 from fuzzer.triage.blame.operators import begins_in_a_loop
 from fuzzer.triage.finding import TriageJob, triage_finding
+from fuzzer.triage.reduce import ReductionPlan
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -162,9 +163,8 @@ def test_what_a_second_run_fails_on_is_told_as_a_failure_of_one_run(worker: Isol
     case = of_layouts(Convolved)
     found = Judge(worker, (OracleName.IDEMPOTENCE,)).verdicts(case)[0]
     name = signature(found)
-    result = triage_finding(
-        TriageJob(name.id, name.text, found, case, tmp_path, limits=SearchLimits(queries=150), nearest_seconds=0)
-    )
+    plan = ReductionPlan(SearchLimits(queries=150))
+    result = triage_finding(TriageJob(name.id, name.text, found, case, tmp_path, plan, nearest_seconds=0))
     assert result.parts is not None
     assert "NCHW4c" in result.parts.module
     assert result.parts.words.title.startswith("ConvertLayout fails on relax.nn.conv2d")

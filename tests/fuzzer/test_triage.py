@@ -29,6 +29,7 @@ from fuzzer.repro import run
 from fuzzer.repro.run import ReproResult, check_repro, check_text
 from fuzzer.triage import script
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState, _fits_any_module, triage_finding
+from fuzzer.triage.reduce import ReductionPlan
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -72,7 +73,7 @@ def first_failure(case: Case, oracle: OracleName) -> Verdict:
 
 def triage(case: Case, verdict: Verdict, folder: Path, limits: SearchLimits | None = None) -> TriageResult:
     name = signature(verdict)
-    return triage_finding(TriageJob(name.id, name.text, verdict, case, folder, limits=limits or SearchLimits()))
+    return triage_finding(TriageJob(name.id, name.text, verdict, case, folder, ReductionPlan(limits or SearchLimits())))
 
 
 def test_an_exception_is_confirmed_minimized_and_scripted(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.arguments import arguments_of
-from relaxkit.passes.configured import configured
 from relaxkit.passes.contract import Idempotence, OracleName
 from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.helpers import configured
 from relaxkit.passes.pass_ref import PassRef
 
 GRAPH = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'

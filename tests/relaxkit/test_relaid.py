@@ -12,7 +12,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from oracles import check
-from relaxkit.passes import relaid as relaying
+from relaxkit.passes import helpers as relaying
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 

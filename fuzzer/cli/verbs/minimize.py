@@ -139,6 +139,7 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
     from fuzzer.store.records import FindingState
     from fuzzer.store.writer import Store, StoreError
     from fuzzer.triage.finding import TriageJob, TriageState, triage_finding
+    from fuzzer.triage.reduce import ReductionPlan
     from fuzzer.triage.script import write_repro
 
     with Store.open(directory) as store:
@@ -150,7 +151,7 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
     with tempfile.TemporaryDirectory() as folder:  # a script that shows nothing must not replace one that does
         job = TriageJob(
             finding.id, finding.signature, finding.verdict, finding.case, Path(folder),
-            limits=SearchLimits(queries=0), start=case,
+            ReductionPlan(SearchLimits(queries=0), start=case),
         )  # fmt: skip
         found = triage_finding(job)
         if found.state is not TriageState.CONFIRMED or found.repro is None:

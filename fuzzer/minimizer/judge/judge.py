@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.findings.signature import death_verdict, signature
@@ -48,32 +48,25 @@ def _key_of(stage: str) -> Key | None:
     return tuple(int(part) for part in key.split()) if head == STAGE and key else None
 
 
+@dataclass(eq=False)
 class Judge:
     """Judges cases in one worker.
 
-    Args:
+    Attributes:
         worker: An entered ``IsolatedWorker``.
         oracles: Which oracles may judge: the finding's own suffices. Empty for all.
         seconds: Time limit of one case.
         memory: Memory limit of the worker in bytes.
         plain: Whether programs are built by plain ``relax.build``.
+        trouble: The last line of the last error of our own code in the worker.
     """
 
-    def __init__(
-        self,
-        worker: IsolatedWorker,
-        oracles: tuple[OracleName, ...],
-        seconds: float = DEFAULT_TIME_LIMIT,
-        memory: int = DEFAULT_MEMORY_LIMIT,
-        *,
-        plain: bool = False,
-    ) -> None:
-        self.worker = worker
-        self.oracles = oracles
-        self.seconds = seconds
-        self.memory = memory
-        self.plain = plain
-        self.trouble = ""  # the last line of the last error of our own code in the worker
+    worker: IsolatedWorker
+    oracles: tuple[OracleName, ...]
+    seconds: float = DEFAULT_TIME_LIMIT
+    memory: int = DEFAULT_MEMORY_LIMIT
+    plain: bool = field(default=False, kw_only=True)
+    trouble: str = field(default="", init=False)
 
     def verdicts(self, case: Case) -> list[Verdict]:
         """Return all failing verdicts on ``case``; the worker's death is one."""

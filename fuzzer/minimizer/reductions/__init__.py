@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzzer.minimizer.reductions import attributes, bindings, branches, dims, functions, kernels, names, params, values
+from fuzzer.minimizer.reductions import attributes, bindings, branches, dims, functions, kernels, values
 
 REDUCTIONS = (
     bindings.unused,
@@ -14,7 +14,7 @@ REDUCTIONS = (
     bindings.projections,
     functions.inline,
     bindings.operands,
-    params.tuple_params,
+    functions.tuple_params,
     bindings.unused,
     attributes.attributes,
     attributes.vdevices,
@@ -29,10 +29,10 @@ REDUCTIONS = (
     branches.conditions,
     values.constants,
     values.values,
-    params.same_params,
+    functions.same_params,
     branches.blocks,
     functions.purity,
     dims.single_dims,
-    names.function_names,
-    names.names,
+    functions.function_names,
+    functions.names,
 )

@@ -151,23 +151,23 @@ MOST_ELEMENTS = 64
 _PROBES = 8  # programs run for one function, where the whole cannot be: each is a prefix of half the length
 
 
-def constants_of(sketch: Sketch, seed: int = 0) -> dict[Any, Any]:
+def constants_of(sketch: Sketch) -> dict[Any, Any]:
     """Return a constant for each tensor bound in outer bodies of functions that nothing calls, where there is one."""
     called = uses.callers(sketch)
     found: dict[Any, Any] = {}
     for name, func in sketch.relax_functions().items():
         if not called[name]:
-            found |= _of_function(sketch, name, func, seed)
+            found |= _of_function(sketch, name, func)
     return found
 
 
-def _of_function(sketch: Sketch, name: str, func: Func, seed: int) -> dict[Any, Any]:
+def _of_function(sketch: Sketch, name: str, func: Func) -> dict[Any, Any]:
     count = len(func.body.bindings())
     for _ in range(_PROBES):
         wanted = [item.var for item in func.body.bindings()[:count] if _fits(item.var.ty)]
         if not wanted:
             return {}
-        values = _run(sketch, name, wanted, count, seed)
+        values = _run(sketch, name, wanted, count)
         if values is not None:
             pairs = zip(wanted, values, strict=True)
             return {var: relax.const(value, str(var.ty.dtype)) for var, value in pairs if _agrees(var.ty, value)}
@@ -175,7 +175,7 @@ def _of_function(sketch: Sketch, name: str, func: Func, seed: int) -> dict[Any, 
     return {}
 
 
-def _run(sketch: Sketch, name: str, wanted: list[Any], count: int, seed: int) -> Any:
+def _run(sketch: Sketch, name: str, wanted: list[Any], count: int) -> Any:
     """Return the values of vars bound by a function's first bindings, ``None`` where the interpreter cannot tell."""
     probe = sketch.copy()
     body = probe.functions[name].body
@@ -185,7 +185,7 @@ def _run(sketch: Sketch, name: str, wanted: list[Any], count: int, seed: int) ->
     body.result = relax.Tuple(wanted)
     try:
         module = emit(probe)
-        return Interpreter(module).call(name, materialize(module, name, seed))
+        return Interpreter(module).call(name, materialize(module, name, 0))
     except (Invalid, Unmaterializable, Unsupported, Undefined, Raised):
         return None
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import tvm
 
-from fuzzer.core.case import load_module
+from fuzzer.core.case import load_module, subject_of
 from fuzzer.core.text import first_line as line_of
 from oracles.core.verdict import Death, Evidence
 from relaxkit.compat.tables import VARYING
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
+    from oracles.core.subject import Subject
     from oracles.core.verdict import Verdict
 
 NOT_EQUAL = "not-equal"
@@ -80,6 +81,11 @@ class FailingCase:
     def module(self) -> tvm.IRModule:
         """The case's module: each time another copy, since a pass may write into what it is given."""
         return load_module(self.case)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """The subject, on a copy of the module: a pass may write into it."""
+        return subject_of(self.case)
 
     @property
     def evidence(self) -> Evidence:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fuzzer.core.case import load_module
+from fuzzer.core.case import subject_of
 from fuzzer.repro.checks.check import Check
 from fuzzer.repro.checks.numeric import NUMERIC_PIECES
 from fuzzer.repro.literals import literal
 from fuzzer.repro.module.format import wrapped
-from oracles.core.subject import Subject
 from oracles.core.verdict import NOT_AS_DOCUMENTED
 from oracles.numeric.oracle import undocumented
 from oracles.semantics import WrongCall
@@ -31,7 +30,7 @@ def shown_alone(case: Case, verdict: Verdict) -> WrongCall | None:
     """
     if verdict.evidence is None or verdict.evidence.kind != NOT_AS_DOCUMENTED:
         return None
-    found = undocumented(Subject(load_module(case), case.passes, input_seed=case.input_seed))
+    found = undocumented(subject_of(case))
     if found is None or found.evidence.message != verdict.evidence.message:
         raise ValueError("no call is seen to give a different result than documented")
     return found

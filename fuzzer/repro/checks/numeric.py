@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from fuzzer.core.case import subject_of
 from fuzzer.repro.checks.check import Check, FailingCase
 from fuzzer.repro.literals import literal
 from fuzzer.repro.module.format import wrapped
 from oracles.calling.compose import num_input_of
 from oracles.calling.frame import Adapter
 from oracles.calling.gradient import Gradient
-from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence
 from oracles.gradient.oracle import KIND, arguments_for, gradients_of, noise_of
 from oracles.measure.comparison import is_floating
@@ -88,7 +88,7 @@ def build_numeric(failure: FailingCase) -> Check:
 def programs_of(failure: FailingCase) -> tuple[Original, Candidate]:
     """Return the program before the passes and the one behind them; raises ``ValueError`` where it has no stage."""
     case = failure.case
-    subject = Subject(failure.module, case.passes, input_seed=case.input_seed)
+    subject = subject_of(case)
     facts, whole = subject.facts, subject.original_facts
     if facts is None:
         raise ValueError("the module cannot be prepared")

@@ -10,6 +10,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 
+from fuzzer.core.case import subject_of
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import NOT_EQUAL
 from fuzzer.repro.checks.locality import NOT_LOCAL
@@ -18,7 +19,6 @@ from fuzzer.repro.short.before import source_of
 from fuzzer.repro.short.runs import UNEQUAL, raises, same
 from fuzzer.repro.short.scene import AFTER, ASSERTION, BEFORE, Scene, Showing, failing
 from oracles.core.module_facts import apply, complaint
-from oracles.core.subject import Subject
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
@@ -49,8 +49,7 @@ def locality(scene: Scene) -> Iterator[Showing]:
 
 def _variation(scene: Scene) -> ModuleVariation:
     """Return the variation that the oracle draws, with the module beside the scene's."""
-    case = scene.failure.case
-    subject = Subject(scene.failure.module, case.passes, input_seed=case.input_seed)
+    subject = subject_of(scene.failure.case)
     variation = draw(subject, reach_of(subject)) if subject.facts is not None else None
     if variation is None:
         raise Unsayable("nothing of the module can be varied")

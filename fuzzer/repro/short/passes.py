@@ -10,11 +10,11 @@ from typing import Any
 
 from fuzzer.repro.bundle import select
 from relaxkit.passes.arguments import CONFIGURED, tree_of
+from relaxkit.passes.helpers import suggestions
 from relaxkit.passes.pass_ref import PassRef, namespace
-from relaxkit.passes.relaid import suggestions
 
-HELPERS = ("relaxkit/passes/relaid.py", "relaxkit/passes/tuned.py")
-"""Files with functions of ours that the text of a pass calls: a script has copies of those."""
+HELPERS = ("relaxkit/passes/helpers.py",)
+"""The file with functions of ours that the text of a pass calls: a script has copies of those."""
 DIRECT = {"relaid": suggestions}
 """What yields the calls of TVM in a function of ours that may raise, each with the module that it is for."""
 _KINDS = {"relax.transform.function_pass": True, "tvm.transform.module_pass": False}

@@ -13,7 +13,6 @@ import tvm
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Culprit
-from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.blame.failed_case import FailedCase
 from fuzzer.triage.blame.inference import rebuilt
 from fuzzer.triage.blame.likeness import same, unsound
@@ -28,7 +27,6 @@ from relaxkit.ir.lowered import is_lowered
 from relaxkit.ir.walk import is_constant, operator_of, places
 from relaxkit.passes.contract import OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS
-from relaxkit.passes.plan import preparing
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 from relaxkit.runtime.compile.lowering import erase_markers, halves, keep_closure_types
 
@@ -56,15 +54,14 @@ def _rest(failed: FailedCase) -> list[Step]:
 
 def behind(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case of a pass behind the judged one alone, and how it fails there; if it does so."""
-    failed = FailedCase.of(case, verdict)
+    failed = FailedCase(case, verdict)
     if blame not in CONTRACTS or failed.subject.facts is None or failed.subject.output.error is not None:
         return None
     module = failed.made
     for _, run in itertools.takewhile(lambda step: step[0] != blame, _rest(failed)):
         module = apply(run, module).module
-    alone = Case(str(tvm.ir.save_json(module)), (preparing(blame),), case.input_seed)
-    found = (each for each in judge_request(alone, (OracleName.CRASH, OracleName.WELL_FORMED)) if each.evidence)
-    return next(((alone, each) for each in found if each.culprit == blame), None)
+    found = failed.alone(module, blame, OracleName.CRASH, OracleName.WELL_FORMED)
+    return next((each for each in found if each[1].culprit == blame), None)
 
 
 def loses_devices(failed: FailedCase) -> bool:

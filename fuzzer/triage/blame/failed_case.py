@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fuzzer.core.case import Case, load_module
+import tvm
+
+from fuzzer.core.case import Case
+from fuzzer.minimizer.judge.judge import judge_request
+from fuzzer.repro.checks.check import FailingCase
 from fuzzer.worker.child import breadcrumb
-from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Verdict
+from oracles.core.verdict import Verdict
+from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import Step
+from relaxkit.passes.plan import preparing
 
 
 @dataclass(frozen=True)
-class FailedCase:
-    """A failure whose culprit is sought.
+class FailedCase(FailingCase):
+    """A failure whose culprit is sought: a minimized case and its verdict.
 
     Attributes:
-        subject: The minimized case, to be run.
-        verdict: Its verdict.
         elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
     """
 
-    subject: Subject
-    verdict: Verdict
     elementary: str = ""
 
-    @classmethod
-    def of(cls, case: Case, verdict: Verdict, elementary: str = "") -> FailedCase:
-        """Load the case of a verdict."""
+    def __post_init__(self) -> None:
         breadcrumb("traits")
-        return cls(Subject(load_module(case), case.passes, input_seed=case.input_seed), verdict, elementary)
 
-    @property
-    def evidence(self) -> Evidence:
-        """What was observed."""
-        return self.verdict.shown
+    def alone(self, module: Any, culprit: str, *oracles: OracleName) -> Iterator[tuple[Case, Verdict]]:
+        """Yield the case of a pass alone on another module, and how it fails there by some oracles."""
+        case = Case(str(tvm.ir.save_json(module)), (preparing(culprit),), self.case.input_seed)
+        return ((case, each) for each in judge_request(case, oracles) if each.evidence)
 
     @cached_property
     def index(self) -> int | None:

@@ -13,7 +13,6 @@ from tvm.relax.dpl import is_op, rewrite_call, wildcard
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame
-from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.triage.blame.failed_case import FailedCase
 from fuzzer.triage.blame.inference import Rebuilder
 from fuzzer.triage.blame.likeness import calls_in, made_by, shows, unsound
@@ -25,7 +24,6 @@ from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import nodes, operator_of, places
 from relaxkit.passes.contract import OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
-from relaxkit.passes.plan import preparing
 
 
 def _rewriters(module: Any) -> Iterator[Any]:
@@ -104,12 +102,11 @@ def _repeating(failed: FailedCase) -> Any:
 
 def sharing_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case of the elimination alone, and how it fails there; if it is to blame and does so."""
-    failed = FailedCase.of(case, verdict)
+    failed = FailedCase(case, verdict)
     asked = blame == the_pass(Trait.SHARES) and failed.index is not None
     if not asked or (module := _repeating(failed)) is None:
         return None
-    alone = Case(str(tvm.ir.save_json(module)), (preparing(blame),), case.input_seed)
-    return next(((alone, each) for each in judge_request(alone, (OracleName.WELL_FORMED,)) if each.evidence), None)
+    return next(failed.alone(module, blame, OracleName.WELL_FORMED), None)
 
 
 def analysis_inside(failed: FailedCase) -> Blame | None:

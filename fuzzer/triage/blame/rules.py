@@ -37,7 +37,7 @@ def blame_request(case: Case, verdict: Verdict, elementary: str) -> Blame:
         verdict: Its verdict.
         elementary: The most elementary pass at which the failure shows (``fuzzer.triage.traits``).
     """
-    failed = FailedCase.of(case, verdict, elementary)
+    failed = FailedCase(case, verdict, elementary)
     rules = next(rules for of_them, rules in _RULES if of_them(failed))
     found = next(filter(None, (rule(failed) for rule in rules)), None)
     return found if found is not None and found.name != verdict.culprit else Blame(verdict.culprit)

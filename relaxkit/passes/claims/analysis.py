@@ -10,7 +10,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.functions import closed, relax_functions
 from relaxkit.ir.walk import expressions, places
 from relaxkit.passes.claims.common import placed, variables_read
 from relaxkit.passes.contract import claimed
@@ -203,12 +203,12 @@ def recursion_missed(ran: Any) -> str:
     return _recursion_missed(ran.before) or _recursion_missed(_referring(tvm_ffi.structural_hash(ran.before)))
 
 
-def _referring(bits: int, count: int = 5) -> Any:
+def _referring(bits: int) -> Any:
     """Return a module of functions each of which gives a tuple of some of them."""
-    names = [tvm.ir.GlobalVar(f"f{number}") for number in range(count)]
+    names = [tvm.ir.GlobalVar(f"f{number}") for number in range(5)]
     functions = {}
     for at, name in enumerate(names):
-        named = relax.Tuple([each for to, each in enumerate(names) if bits >> (at * count + to) & 1])
+        named = relax.Tuple([each for to, each in enumerate(names) if bits >> (at * 5 + to) & 1])
         functions[name] = relax.Function([], relax.SeqExpr([], named), relax.AnyType())
     return tvm.IRModule(functions)
 
@@ -218,7 +218,7 @@ def _recursion_missed(module: Any) -> str:
         name: {each.name_hint for each in relax.analysis.all_global_vars(function)}
         for name, function in relax_functions(module)
     }
-    reached = {name: {*_reached(name, names)} for name in names}
+    reached = {name: closed(called, lambda each: names.get(each, ())) for name, called in names.items()}
     wanted = {
         frozenset(each for each in reached[name] if name in reached.get(each, ()))
         for name in names
@@ -232,16 +232,6 @@ def _recursion_missed(module: Any) -> str:
 
 def _said(groups: set[frozenset[str]]) -> list[list[str]]:
     return sorted(map(sorted, groups))
-
-
-def _reached(name: str, references: dict[str, set[str]]) -> Iterator[str]:
-    """Yield the functions that a function reaches by one reference or more."""
-    seen, left = set[str](), [*references[name]]
-    while left:
-        if (each := left.pop()) not in seen:
-            seen.add(each)
-            left += references.get(each, ())
-    yield from seen
 
 
 @claimed(

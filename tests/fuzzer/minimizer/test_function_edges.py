@@ -9,8 +9,7 @@ from reduced import candidates
 from tvm import relax
 
 from fuzzer.minimizer.reductions.branches import conditions
-from fuzzer.minimizer.reductions.functions import local_functions, purity
-from fuzzer.minimizer.reductions.params import same_params, tuple_params
+from fuzzer.minimizer.reductions.functions import local_functions, purity, same_params, tuple_params
 from fuzzer.minimizer.reductions.values import constants
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch import uses

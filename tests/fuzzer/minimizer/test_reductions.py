@@ -17,8 +17,7 @@ from fuzzer.minimizer.reductions.attributes import attributes, vdevices
 from fuzzer.minimizer.reductions.bindings import bindings, projections, unused
 from fuzzer.minimizer.reductions.branches import blocks, branches
 from fuzzer.minimizer.reductions.dims import dims
-from fuzzer.minimizer.reductions.functions import cut, functions, inline, outputs
-from fuzzer.minimizer.reductions.names import function_names, names
+from fuzzer.minimizer.reductions.functions import cut, function_names, functions, inline, names, outputs
 from fuzzer.minimizer.reductions.reduction import Reduction
 from fuzzer.minimizer.reductions.values import constants, dtypes, operators
 from relaxkit.ir.sketch.emit import emit

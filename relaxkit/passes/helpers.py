@@ -1,14 +1,43 @@
-"""Kernels laid out as ``suggest_layout_transforms`` suggests; also copied into repro scripts."""
+"""What the text of a pass calls besides TVM's own functions; also copied into repro scripts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
+
+
+def configured(inner: Any, options: Mapping[str, Any]) -> Any:
+    """Return a pass that runs another one with options added to the configuration of the ``PassContext``.
+
+    Level, required and disabled passes and other options are those of the context in which it runs. Instruments of that
+    context see it as one pass of the inner pass's name, and nothing of what runs inside: a second context with the same
+    instruments would enter and leave them once more, and ``PassTimingInstrument`` forgets its stack when it is left.
+
+    Args:
+        options: Names and values, as ``PassContext.list_configs`` lists them.
+    """
+
+    def run(module: Any, context: Any) -> Any:
+        with tvm.transform.PassContext(
+            opt_level=int(context.opt_level),
+            required_pass=list(context.required_pass),
+            disabled_pass=list(context.disabled_pass),
+            config={**dict(context.config or {}), **options},
+        ):
+            return inner(module)
+
+    info = inner.info
+    return tvm.transform.module_pass(
+        run, opt_level=int(info.opt_level), name=str(info.name), required=[str(name) for name in info.required]
+    )
+
+
+# Kernels laid out as ``suggest_layout_transforms`` suggests.
 
 
 def relaid(module: Any, layout: str) -> Any:
@@ -79,3 +108,32 @@ def suggestions(module: Any, layout: str) -> Iterator[tuple[Any, str]]:
         made = f'tirx.IndexMap.from_func({function}, index_dtype="int64")'
         line = f'relax.analysis.suggest_layout_transforms(Before["{var.name_hint}"], [{made}])'
         yield tvm.IRModule({var.name_hint: module[var]}), line.replace("axes_", "i")
+
+
+# Schedules from a database, applied to kernels.
+
+
+def tuned(module: Any, factor: int) -> Any:
+    """Apply ``MetaScheduleApplyDatabase`` with a record for each kernel, as tuning would leave one.
+
+    Args:
+        module: A module of kernels and their calls.
+        factor: By how much the outermost loop of each block of a kernel is split.
+    """
+    # These need a moment to import.
+    from tvm.s_tir.meta_schedule import database, relax_integration
+
+    target = tvm.target.Target({"kind": "llvm", "num-cores": 1})
+    records = database.MemoryDatabase()
+    for task in relax_integration.extract_tasks(module, target):
+        (workload,) = task.dispatched
+        schedule = tvm.s_tir.Schedule(workload)
+        root = getattr(workload["main"].body, "block", None)  # a kernel of one loop nest has none
+        rooted = root is not None and str(root.name_hint) == "root"
+        for block in schedule.get_child_blocks(schedule.get_sblock("root")) if rooted else ():
+            if loops := schedule.get_loops(block):
+                schedule.split(loops[0], factors=[None, factor])
+        stored = records.commit_workload(workload)
+        records.commit_tuning_record(database.TuningRecord(schedule.trace, stored, [1.0], target))
+    with target, records:
+        return relax.transform.MetaScheduleApplyDatabase()(module)
