@@ -167,7 +167,7 @@ def _add(options: argparse.Namespace) -> int:
     for result in results:
         show(f"{new.directory}: {result.text}")
     if options.root is None:
-        print("now run: python -m corpus.bug_lists")
+        print("now run: python docs/generator/bug_lists.py")
     return OK
 
 

@@ -6,10 +6,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from generated_lists import bug_lists
 from test_corpus_match import FOUND
 
 from corpus import judgements
-from corpus.bug_lists import load_audit
 from corpus.findings import recognize
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
@@ -65,7 +65,7 @@ def test_what_the_audit_names_is_known_but_errors_of_ours_are_not() -> None:
     known = told(replace(FOUND, id="1529003063", culprit="LegalizeOps", evidence=Evidence("InternalError", "x")))
     assert known is not None
     assert known.name == "docs/audit.md"
-    ours = next(row.id for row in load_audit().findings if row.whose == "ours")
+    ours = next(row.id for row in bug_lists.load_audit().findings if row.whose == "ours")
     assert told(replace(FOUND, id=ours, culprit="NoPass", evidence=Evidence("InternalError", "x"))) is None
 
 
@@ -90,6 +90,6 @@ def test_a_wrong_value_is_known_with_its_operators_alone() -> None:
 def test_families_that_the_audit_records_are_those_of_today() -> None:
     """The rule has changed where this fails: record them anew, from the labelled failures."""
     today = {name: each.family.id for each in load() for name in (each.id, each.exact)}
-    recorded = [(row.id, row.family) for row in load_audit().findings if row.family]
+    recorded = [(row.id, row.family) for row in bug_lists.load_audit().findings if row.family]
     assert len(recorded) > 400
     assert recorded == [(name, today[name]) for name, _ in recorded]

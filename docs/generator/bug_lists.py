@@ -1,4 +1,4 @@
-"""The lists of defects among the documents, generated: ``python -m corpus.bug_lists`` writes both.
+"""The lists of defects among the documents, generated: ``python docs/generator/bug_lists.py`` writes both.
 
 ``docs/bugs.md`` lists the cases of the corpus, ``docs/audit.md`` all findings of the campaigns of ``corpus/audit.toml``
 with what was judged of each.
@@ -22,12 +22,12 @@ from oracles.core.verdict import Outcome
 from relaxkit.compat.known import numbers
 from relaxkit.passes.contract import OracleName
 
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parents[2]
 BUGS, AUDIT = _ROOT / "docs" / "bugs.md", _ROOT / "docs" / "audit.md"
 AUDIT_DATA = _ROOT / "corpus" / "audit.toml"
 _HEAD = """# Defects of TVM in the corpus
 
-Generated from `corpus/cases` by `python -m corpus.bug_lists`; do not edit. Each line is a case that CI checks:
+Generated from `corpus/cases` by `python docs/generator/bug_lists.py`; do not edit. Each line is a case that CI checks:
 `relaxfuzz corpus check CASE` runs it.
 """
 _REPAIRED = """The versions are those that are clean. A replica of the old behaviour, where there is one, shows that the
@@ -37,7 +37,7 @@ _CASES = ("pass", "oracle", "what is wrong", "versions", "upstream", "case")
 _AUDIT_HEAD = """# Audit of findings
 
 Every finding of {campaigns} campaigns over all passes and all oracles on TVM 0.27.0.post1, and what was judged of it.
-Generated from `corpus/audit.toml` by `python -m corpus.bug_lists`; do not edit.
+Generated from `corpus/audit.toml` by `python docs/generator/bug_lists.py`; do not edit.
 
 A finding is a signature, whose identifier is the same on every machine (`relaxfuzz findings` shows it). Rows with the
 same identifier were distinct before signatures left out names that TVM makes up, or have several causes.
@@ -158,9 +158,9 @@ class Audit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     findings: tuple[JudgedFinding, ...] = msgspec.field(name="finding")
 
 
-def load_audit(path: Path = AUDIT_DATA) -> Audit:
+def load_audit() -> Audit:
     """Read the audit; raises ``TomlError``, or ``msgspec.ValidationError`` for what is no judgement."""
-    return msgspec.convert(read_toml(path).table, Audit)
+    return msgspec.convert(read_toml(AUDIT_DATA).table, Audit)
 
 
 def render_audit(audit: Audit) -> str:
@@ -203,7 +203,7 @@ DOCUMENTS: dict[Path, Callable[[], str]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the documents, or with ``--check`` say which are stale (exit 1)."""
-    parser = argparse.ArgumentParser(prog="python -m corpus.bug_lists", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a document is stale")
     check = parser.parse_args(arguments).check
     stale = False
@@ -212,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not check:
             path.write_text(text, encoding="utf-8")
         elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-            print(f"{path} is stale: run python -m corpus.bug_lists", file=sys.stderr)
+            print(f"{path} is stale: run python docs/generator/bug_lists.py", file=sys.stderr)
             stale = True
     return 1 if stale else 0
 
