@@ -20,6 +20,7 @@ min_checks = 50
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,30 +89,22 @@ class Limit(OracleLimit, frozen=True):
     min_changed: Count | None = None
 
 
-class Rule(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Rule(GateSubject):
     """A limit and what it applies to.
 
     Attributes:
-        oracle: Name of the oracle, or ``None`` for all together.
-        culprit: Name of the pass, or ``None`` for all together.
         limit: The demand.
         own: Whether it has a table of its own in the policy, and not only that of ``*``.
     """
 
-    oracle: str | None
-    culprit: str | None
-    limit: Limit
+    limit: Limit = field(default_factory=Limit)
     own: bool = True
 
     @property
     def subject(self) -> GateSubject:
         """Oracle and pass that it applies to."""
         return GateSubject(self.oracle, self.culprit)
-
-    @property
-    def name(self) -> str:
-        """Name in output."""
-        return self.subject.name
 
 
 class Comparing(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Lowered code: operators that allocate and free memory, and the parameters that kernels write into."""
+"""Lowered code: operators that allocate and free memory, what kernels write into, and whether they come to an end."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import tvm
 from tvm import relax, tirx
 from tvm.ir import Op
+from tvm.s_tir import SBlockRealize
 
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.walk import expressions, nodes, operator_calls
 
 _READS_AT_MOST = 2  # tirx.CallEffectKind: kExprAnnotation 0, kPure 1, kReadState 2
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 
 def stored_parameters(kernel: tirx.PrimFunc) -> frozenset[int] | None:
@@ -71,3 +73,35 @@ def allocates(function: relax.Function) -> bool:
     Such a function is impure or declared ``relax.force_pure``; no other is looked into.
     """
     return may_allocate(function) and any(name in ALLOCATIONS for name, _ in operator_calls(function))
+
+
+def is_harmless(kernel: tirx.PrimFunc) -> bool:
+    """Say whether a kernel divides integers by numbers only, and reads and writes only inside of its buffers.
+
+    It then comes to an end whatever its operands hold, so that a call of which nobody uses the result changes nothing.
+    """
+    divisions, loops, blocks, whiles, stores, loads = nodes(
+        kernel.body, _DIVISIONS, tirx.For, SBlockRealize, tirx.While, tirx.BufferStore, tvm.ir.TensorLoad
+    )
+    analyzer = tvm.sym.Analyzer()
+    for loop in loops:  # outer ones first
+        analyzer.bind(loop.loop_var, tvm.ir.Range.from_min_extent(loop.min, loop.extent))
+    for realize in blocks:
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            analyzer.bind(axis.var, value)
+
+    def may_be_zero(divisor: Any) -> bool:
+        return not isinstance(divisor, tirx.IntImm) or int(divisor) == 0
+
+    def is_inside(buffer: Any, indices: Any) -> bool:
+        return len(indices) == len(buffer.shape) and all(
+            analyzer.can_prove(index >= 0) and analyzer.can_prove(index < dim)
+            for index, dim in zip(indices, buffer.shape, strict=True)
+        )
+
+    return (
+        not whiles
+        and not any(may_be_zero(each.b) for each in divisions if not str(each.ty).startswith("float"))
+        and all(is_inside(each.buffer, each.indices) for each in stores)
+        and all(is_inside(each.source, each.indices) for each in loads)
+    )

@@ -11,11 +11,10 @@ from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
 from relaxkit.ir.functions import attributes, closed, functions_by_name, mentioned_names
-from relaxkit.ir.lowered import buffers_of
+from relaxkit.ir.lowered import buffers_of, is_harmless
 from relaxkit.ir.types import dims_of
 from relaxkit.proof.calls import Calls
 from relaxkit.proof.dims import DimTable
-from relaxkit.proof.harmless import is_harmless
 from relaxkit.proof.memory import State
 from relaxkit.proof.state import KILLED, Checks, Frame
 from relaxkit.proof.terms import Node, Open, Term, Terms

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import tvm
 import tvm_ffi
 
 from fuzzer.core.case import subject_of
@@ -22,7 +21,7 @@ from oracles.core.module_facts import apply, complaint
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
-from relaxkit.ir.edits import functions_of, without
+from relaxkit.ir.edits import copy_of, functions_of, without
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contract import Circumstance
@@ -59,18 +58,14 @@ def _variation(scene: Scene) -> ModuleVariation:
         module = apply(ref.build(), module).module
         if module is None:
             raise Unsayable("an earlier pass raises on the module that is varied")
-    return replace(variation, module=_copy(module))
-
-
-def _copy(module: Any) -> Any:
-    return tvm.ir.load_json(tvm.ir.save_json(module))
+    return replace(variation, module=copy_of(module))
 
 
 def _shown_beside(scene: Scene, roots: tuple[str, ...], beside: Any) -> list[Showing]:
     """Return what shows that the passes treat a module and the one beside it differently."""
     if scene.failure.died:
         return [Showing((*scene.applied("", BEFORE), *scene.applied("", _BESIDE)), Ending())]
-    first, again = scene.run(), scene.run(_copy(beside))
+    first, again = scene.run(), scene.run(copy_of(beside))
     if first.module is None or again.module is None:
         # Healed by the change, or raised because of it: one of the two calls does not come back.
         error, names = first.error or again.error, (BEFORE, _BESIDE) if first.module is not None else (_BESIDE, BEFORE)

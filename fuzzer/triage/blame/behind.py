@@ -13,9 +13,8 @@ import tvm
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Culprit
-from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.failed_case import FailedCase, same, unsound
 from fuzzer.triage.blame.inference import rebuilt
-from fuzzer.triage.blame.likeness import same, unsound
 from oracles.core.applicability import refusal_of
 from oracles.core.blame import PassTrace
 from oracles.core.evidence import evidence_of

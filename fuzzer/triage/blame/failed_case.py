@@ -1,4 +1,4 @@
-"""A failure whose culprit is sought, as the rules see it."""
+"""A failure whose culprit is sought, as the rules see it, and what of another module or another error is the same."""
 
 from __future__ import annotations
 
@@ -8,15 +8,31 @@ from functools import cached_property
 from typing import Any
 
 import tvm
+from tvm import relax
 
 from fuzzer.core.case import Case
+from fuzzer.findings.signature import normalise
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.worker.child import breadcrumb
-from oracles.core.verdict import Verdict
-from relaxkit.passes.contract import OracleName
+from oracles.core.evidence import evidence_of, unbuildable
+from oracles.core.function_signatures import changed_signature, mistyped_call
+from oracles.core.module_facts import apply, complaint, reloads
+from oracles.core.verdict import Evidence, Notation, Verdict
+from relaxkit.ir.call_types import stale_call
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.walk import expressions_in, operator_of, places
+from relaxkit.passes.contract import OracleName, Trait
+from relaxkit.passes.contracts import the_pass
 from relaxkit.passes.pass_ref import Step
 from relaxkit.passes.plan import preparing
+from relaxkit.runtime.run import session
+
+UNBUILT = frozenset({"does-not-build", "run-error"})
+SIGNATURE = "signature"
+DECLARED = frozenset({SIGNATURE, "mistyped-call"})
+"""What a lowering of another type makes of a public function, and of a private one that is called."""
+CONTRADICTION = relax.analysis.BaseCheckResult.FAIL_L0
 
 
 @dataclass(frozen=True)
@@ -74,3 +90,52 @@ class FailedCase(FailingCase):
     def made(self) -> Any:
         """What that step makes, or the module of a case that has none; ``None`` where the pass raises."""
         return self.subject.module if self.index is None else self.subject.chain[self.index].module
+
+
+def shows(module: Any, evidence: Evidence) -> bool:
+    """Say whether a module has what was observed, or does not build with an error of the same place and words."""
+    if evidence.details.notation is Notation.JSON:
+        return not reloads(module)
+    if evidence.kind in DECLARED:
+        legal = made_by(Trait.LEGALIZES, module)
+        other = None if legal is None else changed_signature(module, legal)
+        same = evidence.kind != SIGNATURE or (other is not None and other.details.subject == evidence.details.subject)
+        return other is not None and same
+    if (found := complaint(module)) is None:
+        try:
+            session().build(module)
+            return False
+        except Exception as error:
+            found = unbuildable(evidence_of(error)) if evidence.kind == "does-not-build" else evidence_of(error)
+    words = normalise(found.message) == normalise(evidence.message)
+    return words and (found.kind, found.frames[:1]) == (evidence.kind, evidence.frames[:1])
+
+
+def same(left: Evidence, right: Evidence) -> bool:
+    """Say whether two errors are one; of those of C++ containers no place is known."""
+    placed = left.frames and right.frames and left.frames[0].startswith("src/")
+    if left.kind != right.kind or placed:
+        return left.kind == right.kind and left.frames[0] == right.frames[0]
+    return normalise(left.message) == normalise(right.message)
+
+
+def unsound(module: Any) -> bool:
+    """Say whether TVM's checker objects to a module, a call does not fit its function, or a cast cannot succeed."""
+    if complaint(module) is not None or mistyped_call(module) is not None or stale_call(module):
+        return True
+    casts = [place.binding for _, function in relax_functions(module) for place in places(function)]
+    return any(
+        relax.analysis.type_base_check(cast.ty, cast.value.ty) == CONTRADICTION
+        for cast in casts
+        if isinstance(cast, relax.MatchCast)
+    )
+
+
+def made_by(trait: Trait, module: Any) -> Any:
+    """Return what the pass of a trait makes of a module; ``None`` where it raises."""
+    return apply(getattr(relax.transform, the_pass(trait))(), module).module
+
+
+def calls_in(module: Any) -> list[Any]:
+    """Return the calls of operators in a module."""
+    return [*filter(operator_of, expressions_in(module))]

@@ -10,8 +10,7 @@ from tvm import relax
 
 from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame
-from fuzzer.triage.blame.failed_case import FailedCase
-from fuzzer.triage.blame.likeness import same
+from fuzzer.triage.blame.failed_case import FailedCase, same
 from fuzzer.worker.child import breadcrumb
 from oracles.core.evidence import evidence_of, is_out_of_memory
 from oracles.core.subject import Subject

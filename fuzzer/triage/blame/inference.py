@@ -12,9 +12,8 @@ import numpy as np
 from tvm import relax
 
 from fuzzer.findings.assessment import Blame, Culprit
-from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.failed_case import CONTRADICTION, SIGNATURE, FailedCase, calls_in, same
 from fuzzer.triage.blame.hooks import argument
-from fuzzer.triage.blame.likeness import CONTRADICTION, SIGNATURE, calls_in, same
 from fuzzer.triage.blame.operators import on_values
 from oracles.core.evidence import evidence_of
 from oracles.core.verdict import Evidence

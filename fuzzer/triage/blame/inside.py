@@ -13,9 +13,8 @@ from tvm.relax.dpl import is_op, rewrite_call, wildcard
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame
-from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.failed_case import FailedCase, calls_in, made_by, shows, unsound
 from fuzzer.triage.blame.inference import Rebuilder
-from fuzzer.triage.blame.likeness import calls_in, made_by, shows, unsound
 from fuzzer.triage.traits import ELEMENTARY
 from oracles.core.blame import first_writer, first_wrong, names_inside
 from oracles.core.module_facts import apply, complaint

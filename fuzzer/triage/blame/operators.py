@@ -13,8 +13,7 @@ import tvm
 from tvm import relax
 
 from fuzzer.findings.assessment import Blame, Culprit
-from fuzzer.triage.blame.failed_case import FailedCase
-from fuzzer.triage.blame.likeness import DECLARED, UNBUILT, calls_in, made_by, shows
+from fuzzer.triage.blame.failed_case import DECLARED, UNBUILT, FailedCase, calls_in, made_by, shows
 from oracles.core.verdict import NOT_AS_DOCUMENTED
 from oracles.numeric.oracle import undocumented
 from oracles.semantics.replay import FLOAT8, fault_of

@@ -8,11 +8,10 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.triage.blame.behind import loses_devices, overwriting, pass_behind, reader
-from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.failed_case import DECLARED, UNBUILT, FailedCase
 from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong
 from fuzzer.triage.blame.inference import builder, inference, inference_of_others
 from fuzzer.triage.blame.inside import analysis_inside, pass_inside, sharing, spoiler, writer
-from fuzzer.triage.blame.likeness import DECLARED, UNBUILT
 from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Notation, Verdict
 from oracles.gradient.oracle import KIND as WRONG_GRADIENT

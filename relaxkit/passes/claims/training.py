@@ -128,10 +128,6 @@ def is_distributed(function: Any) -> bool:
     )
 
 
-def _calls(function: Any, prefix: str) -> bool:
-    return any(name.startswith(prefix) for name, _ in operator_calls(function))
-
-
 def distributed_left(ran: Any) -> str:
     """Find a function in which a distributed tensor is left."""
     left = (name for name, function in relax_functions(ran.after) if has_distributed_tensors(function))

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 from proof_mutations import MUTATIONS, Draft
 
+from relaxkit.ir.lowered import is_harmless
 from relaxkit.proof import Result, prove
-from relaxkit.proof.harmless import is_harmless
 
 UNKNOWN = "open in main: a check or a call that may fail"
 
