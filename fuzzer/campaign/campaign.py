@@ -164,8 +164,7 @@ class Campaign:
         number = 0
         most = self.config.max_examples
         while most is None or number * SHARD_EXAMPLES < most:
-            limit = SHARD_EXAMPLES if most is None else min(SHARD_EXAMPLES, most - number * SHARD_EXAMPLES)
-            if (first := self._done.get(number, 0)) < limit:
+            if (first := self._done.get(number, 0)) < (limit := self._limit(number)):
                 while self._guide is not None and not self._guide.ready(number, self._settle()):
                     yield None
                 yield self._task(number, first, limit)

@@ -84,22 +84,16 @@ class Config:
     @property
     def identity(self) -> str:
         """Hash of all that decides what is drawn and how it is judged; a campaign is resumed only with its own."""
-        what = {
+        always = {
             "seed": self.seed, "passes": self.passes, "oracles": [str(name) for name in self.oracles],
             "user": [(ref.name, ref.expression) for ref in self.user_passes],
         }  # fmt: skip
-        if self.seeds_digest:  # absent without seeds, so that a campaign without them keeps its identity
-            what["seeds"] = self.seeds_digest
-        if self.plugins:
-            what["plugins"] = self.plugins
-        if not self.shares:
-            what["shares"] = "off"
-        if self.operators:
-            what["operators"] = self.operators
-        if self.plants:
-            what["plants"] = self.plants
-        if self.guide:
-            what["guide"] = "on"
+        # Absent where empty, so that a campaign without them keeps its identity.
+        where_set = {
+            "seeds": self.seeds_digest, "plugins": self.plugins, "shares": "" if self.shares else "off",
+            "operators": self.operators, "plants": self.plants, "guide": "on" if self.guide else "",
+        }  # fmt: skip
+        what = always | {name: value for name, value in where_set.items() if value}
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
     def names(self) -> tuple[str, ...]:
