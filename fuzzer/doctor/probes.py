@@ -59,6 +59,14 @@ def cache_place(_: None) -> str:
     return str(default_directory())
 
 
+def save_and_load() -> None:
+    """Write a module as JSON and read it: the first thing that dies when TVM and its ffi do not fit."""
+    import tvm
+
+    module = _module()
+    tvm.ir.assert_structural_equal(tvm.ir.load_json(tvm.ir.save_json(module)), module)
+
+
 def _module() -> Any:
     """Build ``main(x) = x * x + [0.5, 1.5, 2.5]``."""
     import numpy as np

@@ -212,7 +212,7 @@ class Empty:
 def test_who_reads_a_tensor_is_blamed_for_one_that_it_does_not_read(worker: IsolatedWorker) -> None:
     expression = 'relax.transform.BindParams("main", {"x": np.ones((2, 0)).astype("float32")})'
     assert blamed(worker, Empty, "BindParams", expression, OracleName.ROUNDTRIP) == "runtime::Tensor::Load"
-    sound = FailedCase.of(case_of(Empty, "Normalize"), Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "JSON"))
+    sound = FailedCase(case_of(Empty, "Normalize"), Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "JSON"))
     assert reader(sound) is None, "it reads what it has written"
 
 
