@@ -1,11 +1,14 @@
 """Which rewrite of a pass computes another value: the one that makes the results right where it is undone.
 
 Both programs are interpreted on the inputs of the failure.  Of what the pass has made, the first variable is looked for
-which, given the value that some variable had before, makes the function return what it should.
+which, given the value that some variable had before, makes the function return what it should.  What both are bound to
+is told whole, down to values that both programs have; only where one operand makes all the difference, and is computed
+in both, that operand is told instead.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +22,7 @@ from tvm import relax
 from fuzzer.repro.literals import nested
 from oracles.measure.comparison import compare
 from oracles.semantics.single import given_to
-from relaxkit.interpreter import Interpreter
+from relaxkit.interpreter import Interpreter, Undefined
 from relaxkit.ir.first_difference import value_text
 from relaxkit.ir.functions import name_in, public_functions
 from relaxkit.ir.walk import callee_name, is_constant, name_of, operands_of, operator_of, places
@@ -36,7 +39,7 @@ def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, argument
     """Tell the rewrite, the longest text first; nothing where the interpreter does not see the failure.
 
     Raises:
-        Unsupported: It cannot run one of them; ``Undefined`` and ``Raised`` as it does.
+        Unsupported: It cannot run one of them; ``Raised`` as it does.
     """
     names = (name_in(module, public_functions(module)[symbol]) for module in (before, after))
     old, new = (
@@ -46,22 +49,24 @@ def miscomputed(before: tvm.IRModule, after: tvm.IRModule, symbol: str, argument
 
 
 def _told(old: _TracedFunction, new: _TracedFunction) -> Iterator[str]:
-    if _near(old.result, new.result):
+    if old.result is None or _near(old.result, new.result):
         return
     pair = _descended(old, new, *(_repaired(old, new) or (old.function.body.body, new.function.body.body)))
     was, now = (each.resolved(expr) for each, expr in zip((old, new), pair, strict=True))
-    if type(was) is type(now) and (not isinstance(was, relax.Call) or _alike(was, now)):
+    if isinstance(was, relax.Var) and isinstance(now, relax.Var):
+        return  # the cause is inside of a branch
+    if _alike(was, now) and not _differing(old, new, was, now):
         if isinstance(was, relax.Call) and (name := str(getattr(was.op, "name_hint", ""))):
             inner = [
                 _TracedFunction(each.module, name, each.values(call.args)) for each, call in ((old, was), (new, now))
             ]
             yield from _told(*inner)
-        return  # else the cause is inside of a branch, or of a function that is a value
+        return  # else the cause is inside of a function that is a value
     shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
     for depth in (_DEPTH, 1):
         texts = old.text(was, new.values_in(pair[1]), depth), new.text(now, old.values_in(pair[0]), depth)
         yield f"wrongly turns {texts[0]} into {texts[1]}"
-        shorter += [f"wrongly turns {texts[0]} into {other}"] if other else []
+        shorter += [f"wrongly turns {texts[0]} into {other}"] if other and other != name else []
     yield from shorter
     if name and other and name != other:
         yield f"wrongly turns {name} into {other}"
@@ -86,22 +91,27 @@ class _TracedFunction:
         return {each.var: each.value for each in places(self.function) if not isinstance(each.value, kinds)}
 
     @cached_property
-    def _ran(self) -> tuple[Value, Mapping[relax.Var, Any]]:
+    def _ran(self) -> tuple[Value | None, Mapping[relax.Var, Any]]:
         frames: list[Mapping[relax.Var, Any]] = [dict(zip(self.function.params, self.arguments, strict=True))]
-        machine = Interpreter(self.module, observer=lambda request, _: frames.append(request.values))
-        result = machine.call(self.name, self.arguments)
+        result = self._result(observer=lambda request, _: frames.append(request.values))
         mine = {each.var for block in self.function.body.blocks for each in block.bindings}
         return result, max(frames, key=lambda frame: len(mine & {*frame}))  # others are of functions that it calls
 
+    def _result(self, **options: Any) -> Value | None:
+        """Run it; return nothing where what it does is not defined."""
+        try:
+            result: Value = Interpreter(self.module, **options).call(self.name, self.arguments)
+        except Undefined:
+            return None
+        return result
+
     @property
-    def result(self) -> Value:
+    def result(self) -> Value | None:
         return self._ran[0]
 
-    def with_value(self, var: relax.Var, value: Any) -> Value:
+    def with_value(self, var: relax.Var, value: Any) -> Value | None:
         """Return the result where a variable has another value."""
-        machine = Interpreter(self.module, instead={var: value})
-        result: Value = machine.call(self.name, self.arguments)
-        return result
+        return self._result(instead={var: value})
 
     def value(self, expr: Any) -> Any:
         """Return the value of a variable, a constant, or a tuple of these; ``None`` of everything else."""
@@ -162,29 +172,56 @@ def _repaired(old: _TracedFunction, new: _TracedFunction) -> tuple[relax.Var, re
     """
     had = [old.value(each) for each in old.bound]
     wrong = [now for now in new.bound if not any(_near(each, new.value(now)) for each in had)]
-    pairs = [(was, now) for now in wrong for was in reversed(old.bound) if _fits(old.value(was), new.value(now))]
+    fits = _fits if new.result is not None else _is_missing
+    pairs = [(was, now) for now in wrong for was in reversed(old.bound) if fits(old.value(was), new.value(now))]
+    pairs.sort(key=lambda pair: _mismatch(old.value(pair[0]), new.value(pair[1])) == "wrong-shape")
     for was, now in pairs[:_MOST_TRIED]:
         if _near(old.result, new.with_value(now, old.value(was))):
-            last = (each for each in reversed(new.bound) if _fits(old.value(was), new.value(each)))
+            last = (each for each in reversed(new.bound) if fits(old.value(was), new.value(each)))
             return was, next(each for each in last if _near(old.result, new.with_value(each, old.value(was))))
     return None
 
 
 def _fits(expected: Any, seen: Any) -> bool:
+    return _mismatch(expected, seen) in ("wrong-value", "wrong-shape")
+
+
+def _mismatch(expected: Any, seen: Any) -> str:
     found = compare(expected, seen)
-    return found is not None and found.kind == "wrong-value"
+    return "" if found is None else found.kind
+
+
+def _is_missing(expected: Any, seen: Any) -> bool:
+    return expected is not None and seen is None
 
 
 def _descended(old: _TracedFunction, new: _TracedFunction, was: Any, now: Any) -> tuple[Any, Any]:
-    """Return the innermost operands that differ, of what is computed alike."""
+    """Return the innermost operands that differ alone, of what is computed alike."""
     left, right = old.resolved(was), new.resolved(now)
-    operands = [operands_of(each) for each in (left, right)]
-    if _alike(left, right) and len(operands[0]) == len(operands[1]):
-        for pair in zip(*operands, strict=True):
-            values = old.value(pair[0]), new.value(pair[1])
-            if all(each is not None for each in values) and not _near(*values):
-                return _descended(old, new, *pair)
+    differing = _differing(old, new, left, right) if _alike(left, right) else []
+    if len(differing) == 1 and _is_made(old, differing[0][0], new) and _is_made(new, differing[0][1], old):
+        return _descended(old, new, *differing[0])
     return was, now
+
+
+def _differing(old: _TracedFunction, new: _TracedFunction, left: Any, right: Any) -> list[tuple[Any, Any]]:
+    """Return the pairs of operands that have other values, or are written otherwise where they have none."""
+    pairs = itertools.zip_longest(operands_of(left), operands_of(right))
+    return [each for each in pairs if not (_near(old.value(each[0]), new.value(each[1])) or _is_same_text(*each))]
+
+
+def _is_same_text(was: Any, now: Any) -> bool:
+    valued = any(each is None or isinstance(each, relax.Var) or is_constant(each) for each in (was, now))
+    return not valued and bool(tvm_ffi.structural_equal(was, now, map_free_vars=True))
+
+
+def _is_made(function: _TracedFunction, expr: Any, other: _TracedFunction) -> bool:
+    """Say whether an expression is computed here, and is no variable that the other function has, too."""
+    if isinstance(expr, relax.Tuple):
+        return True
+    return expr in function.bound and not any(
+        name_of(each) == name_of(expr) and _near(function.value(expr), other.value(each)) for each in other.bound
+    )
 
 
 def _alike(left: Any, right: Any) -> bool:
@@ -198,7 +235,9 @@ def _alike(left: Any, right: Any) -> bool:
 
 
 def _near(left: Any, right: Any) -> bool:
-    """Say whether two values are the same up to roundings; another wrong value is farther off."""
+    """Say whether two values are known, and the same up to roundings; another wrong value is farther off."""
+    if left is None or right is None:
+        return False
 
     def tolerance(_path: tuple[int, ...], expected: Any, _observed: Any) -> Any:
         with np.errstate(invalid="ignore"):

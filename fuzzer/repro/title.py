@@ -163,6 +163,11 @@ class _Told(FailingCase):
         named = self.blame.split() if self.names_operator else []
         return sorted(differences(*self.modules), key=lambda each: not {each.owner, each.before}.intersection(named))
 
+    @property
+    def is_users(self) -> bool:
+        """Say whether the step at fault is a pass of the user's."""
+        return self.subject.plan.steps[self.step].ref.is_user
+
     @cached_property
     def rewrite(self) -> list[str]:
         """The rewrite of a user's pass that changes what the program returns; of a pass of TVM's any change may be one.
@@ -170,7 +175,7 @@ class _Told(FailingCase):
         Empty where nobody can say.
         """
         details, before = self.evidence.details, self.modules[0]
-        if not self.subject.plan.steps[self.step].ref.is_user or self.evidence.kind != "wrong-value":
+        if not self.is_users or self.evidence.kind not in ("wrong-value", "wrong-shape"):
             return []
         try:
             name = name_in(before, public_functions(before)[details.entry])
@@ -467,6 +472,8 @@ def _numeric(culprit: str, told: _Told) -> str:
         does = [_lost(told.changes)]
     elif told.when.startswith("when"):
         does = [f"goes wrong {told.when}"]
+    elif told.is_users:  # which of its changes is wrong is told by ``rewrite`` alone
+        does = []
     else:
         change = told.changes[0].change if told.changes else ""
         ranked = _ranked(told.changes[0], told.modules[0]) if told.changes else ""

@@ -161,9 +161,8 @@ class Interpreter:
         values = frame.values
         for block in expression.blocks:
             for binding in block.bindings:
-                value = self._evaluate(binding.value, frame)
-                if self._instead is not None:
-                    value = self._instead.get(binding.var, value)
+                replaced = self._instead is not None and binding.var in self._instead
+                value = self._instead[binding.var] if replaced else self._evaluate(binding.value, frame)
                 if isinstance(binding, relax.MatchCast):
                     frame.match([(binding.ty, value)], self.precision)
                 values[binding.var] = value

@@ -52,12 +52,12 @@ CLIP = "a = R.clip(x, R.prim_value(-1), R.prim_value(1))"
         (
             ("a = R.sum(x, axis=[0])", "b = R.sum(x, axis=[1])", "c = R.add(a, b)", "return c"),
             ("a = R.sum(x, axis=[0])", "c = R.add(a, a)", "return c"),
-            "R.sum(x, axis=[1]) into R.sum(x, axis=[0])",
+            "R.add(a, R.sum(x, axis=[1])) into R.add(a, a)",
         ),
         (
             ("a = R.sum(x, axis=[0])", "b = R.sum(x, axis=[1])", "c = (a, (b, a))", "return c"),
             ("a = R.sum(x, axis=[0])", "c = (a, (a, a))", "return c"),
-            "R.sum(x, axis=[1]) into R.sum(x, axis=[0])",
+            "(R.sum(x, axis=[1]), a) into (a, a)",
         ),
         (
             ("a = R.exp(x)", "b = R.negative(x)", "c = R.permute_dims(a)", "d = R.add(b, c)", "return d"),
@@ -69,6 +69,28 @@ CLIP = "a = R.clip(x, R.prim_value(-1), R.prim_value(1))"
             ("a = R.sum(x)", "b = R.subtract(a, a)", "return b"),
             ("a = R.sum(x)", 'return R.const(1.0, "float32")'),
             "R.subtract(R.sum(x), R.sum(x)) into 1.0",
+        ),
+        (  # swapped: x does not become a
+            ("a = R.exp(x)", "b = R.subtract(x, a)", "c = R.negative(b)", "return b"),
+            ("a = R.exp(x)", "b = R.subtract(a, x)", "c = b", "return b"),
+            "R.subtract(x, a) into R.subtract(a, x)",
+        ),
+        (  # another attribute and another operand: neither alone is the rewrite
+            ("a = R.clip(x, R.prim_value(0), R.prim_value(2))", "b = R.clip(a, R.prim_value(1), R.prim_value(2))")
+            + ("return b",),
+            ("b = R.clip(x, R.prim_value(0), R.prim_value(1))", "return b"),
+            "R.clip(R.clip(x, 0, 2), 1, 2) into R.clip(x, 0, 1)",
+        ),
+        (  # what the new program does is not defined
+            ("a = R.clip(x, R.prim_value(0), R.prim_value(1))", "b = R.clip(a, R.prim_value(2), R.prim_value(2))")
+            + ("c = R.exp(b)", "return c"),
+            ("b = R.clip(x, R.prim_value(2), R.prim_value(1))", "c = R.exp(b)", "return c"),
+            "R.clip(R.clip(x, 0, 1), 2, 2) into R.clip(x, 2, 1)",
+        ),
+        (  # of another shape
+            ("a = R.sum(x, axis=[0], keepdims=True)", "b = R.exp(a)", "return b"),
+            ("a = R.sum(x, axis=[0])", "b = R.exp(a)", "return b"),
+            "R.sum(x, axis=[0], keepdims=True) into R.sum(x, axis=[0])",
         ),
     ],
 )  # fmt: skip

@@ -16,6 +16,7 @@ from fuzzer.repro.module.source import literal_of, module_source
 from fuzzer.repro.module.tvmscript import comes_back, shortest
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.short.before import sources_of
+from relaxkit.ir.walk import places
 
 
 def with_constant(array: np.ndarray[Any, Any]) -> Any:
@@ -279,3 +280,23 @@ def test_what_can_be_neither_printed_nor_built_is_json() -> None:
 @pytest.mark.parametrize("text", ["one line", 'a\n"""\nb', "a\n'''\n\"\"\"\nb", 'ends with "', "ends\nwith \\"])
 def test_a_literal_is_the_text(text: str) -> None:
     assert ast.literal_eval(literal_of(text)).strip("\n") == text
+
+
+def test_a_constant_of_two_uses_is_built_once() -> None:
+    """A pattern that names one value twice matches no two constants that are alike."""
+    two = relax.const(2, "int32")
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((3,), "int32"))
+    with builder.function("main", [x]):
+        halves = builder.emit(relax.op.divide(x, two))
+        builder.emit_func_output(builder.emit(relax.op.multiply(halves, two)))
+    module = builder.get()
+    *_, (short, equal) = sources_of(module, "Before")
+    assert equal
+    for text in (module_source(module).builder, short):
+        names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+        exec(text, names)
+        built = names["Before"] if "Before" in names else names["given_module"]()
+        tvm.ir.assert_structural_equal(built, module)
+        first, second = (each.value.args[1] for each in places(built["main"]))
+        assert first.same_as(second)
+    assert next(sources_of(module, "Before"))[0].startswith("@I.ir_module"), "TVMScript is tried first"

@@ -16,6 +16,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.repro.module.format import wrapped
+from fuzzer.repro.module.tvmscript import shared_constants
 from relaxkit.ir.functions import closed, mentioned_functions
 
 _HEAD = '''\
@@ -53,6 +54,7 @@ class _Writer:
         self.module = module
         self.lines: list[str] = []
         self.names: dict[Any, str] = {}
+        self.shared = shared_constants(module)
         self.taken = {"tvm", "relax", "bb"}
         self.devices: list[tuple[Any, str]] = []
         self.declared: set[Any] = set()
@@ -199,7 +201,9 @@ class _Writer:
         if isinstance(expr, relax.ShapeExpr):
             return f"relax.ShapeExpr([{', '.join(map(self.dim, expr.values))}])"
         if isinstance(expr, tvm.ir.GenericConst):
-            return _constant(expr)
+            if expr not in self.shared:
+                return _constant(expr)
+            return self.names.get(expr) or self._assigned(expr, "constant", _constant(expr))
         if isinstance(expr, tvm.ir.Op):
             return f"tvm.ir.Op.get({_quoted(expr.name)})"
         if isinstance(expr, relax.ExternFunc):

@@ -9,7 +9,7 @@ import tvm
 import tvm_ffi
 
 from fuzzer.repro.module.builder import Unsayable, building
-from fuzzer.repro.module.tvmscript import comes_back, readable
+from fuzzer.repro.module.tvmscript import comes_back, readable, shared_constants
 from fuzzer.repro.pieces.frame import load
 
 
@@ -35,13 +35,17 @@ class ModuleSource:
 
 def module_source(module: Any) -> ModuleSource:
     """Return the source from which a structurally equal module can be made."""
+    alike = ""
     try:
         text = readable(module)
         parsed = load(text)
         if comes_back(parsed, module):
-            return ModuleSource(text)
-        found = tvm_ffi.get_first_structural_mismatch(parsed, module)
-        why = f"what is read back differs at {_first_line(found[0]) if found else 'the name of a local function'}"
+            if not shared_constants(module):
+                return ModuleSource(text)
+            alike, why = text, "two uses of one constant are read back as two constants"
+        else:
+            found = tvm_ffi.get_first_structural_mismatch(parsed, module)
+            why = f"what is read back differs at {_first_line(found[0]) if found else 'the name of a local function'}"
     except Exception as error:
         why = f"{type(error).__name__}: {_first_line(error)}"
     why = f"TVMScript cannot represent this module: {why}"
@@ -49,6 +53,8 @@ def module_source(module: Any) -> ModuleSource:
     try:
         builder = building(module)
     except Unsayable as error:
+        if alike:
+            return ModuleSource(alike)
         nor = f"nor can it be built node by node ({_first_line(error)})"
         remarks = (why, f"{nor}: it is given as TVM's JSON, which only this")
         return ModuleSource(str(tvm.ir.save_json(module)), "", (*remarks, "release can read.  For readers:", *shown))

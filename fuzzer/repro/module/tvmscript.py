@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import tvm_ffi
 from fuzzer.repro.module.dialect import common
 from fuzzer.repro.module.format import wrapped
 from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.walk import name_of, places
+from relaxkit.ir.walk import expressions_in, is_constant, name_of, operands_of, places
 
 _WHOLE = re.compile(r'\Ametadata = tvm\.ir\.load_json\("""(.*?)"""\)\n', re.DOTALL)
 _USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
@@ -70,6 +71,14 @@ def comes_back(read: Any, module: Any) -> bool:
         for each in (read, module)
     ]  # fmt: skip
     return bool(tvm_ffi.structural_equal(read, module)) and names[0] == names[1]
+
+
+def shared_constants(module: Any) -> set[Any]:
+    """Return the constants that are operands in several places: a pattern may ask for one value twice, and TVMScript
+    gives each place a constant of its own.
+    """
+    operands = [each for expr in expressions_in(module) for each in operands_of(expr) if is_constant(each)]
+    return {each for each, uses in Counter(operands).items() if uses > 1}
 
 
 def shortest(text: str) -> str:

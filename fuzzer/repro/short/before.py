@@ -21,7 +21,7 @@ from tvm.script import tirx as T
 from fuzzer.repro.literals import array_source, nested
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.format import parts, wrapped
-from fuzzer.repro.module.tvmscript import comes_back, unwrapped
+from fuzzer.repro.module.tvmscript import comes_back, shared_constants, unwrapped
 
 _LISTED_ELEMENTS = 16
 """A constant of more elements stands in a line of its own, unless it is short there."""
@@ -40,7 +40,7 @@ def source_of(module: Any, name: str) -> str:
 def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
     """Yield lines that bind a module to ``name``, and whether it is an equal one.
 
-    The last one is; before it comes TVMScript that reads back otherwise.
+    The last one is, and shares its constants as the module does; before it comes TVMScript that reads back otherwise.
 
     Raises:
         Unsayable: No lines make an equal one.
@@ -76,9 +76,11 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
         if equal or (equal is False and text == plain):
             yield wrapped("\n".join([*lines, text])) + "\n", equal
         if equal:
-            return
+            break
+    if equal and not shared_constants(module):
+        return
     why = "cannot represent this module" if equal is None else "of this module reads back as another one"
-    yield _built(module, name, f"TVMScript {why}"), True
+    yield _built(module, name, f"TVMScript {'gives each use its own constant' if equal else why}"), True
 
 
 def _written_out(call: re.Match[str]) -> str:
