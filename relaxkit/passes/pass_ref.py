@@ -132,8 +132,11 @@ class PassRef:
         """Where a script finds a user's pass, and the name of its factory: ``/DIR/FILE.py``, ``package.module``, or
         ``/DIR/package.module`` where the package is not installed.
         """
-        place = str(resolved(Path(self.place))) if self.in_file else str(_root_of(self.place) / self.place)
-        return place, split_target(self.target)[1]
+        place = _root_of(self.place) / self.place
+        if self.in_file:
+            root, name = _importable(resolved(Path(self.place)))
+            place = root / (name if "." in name else f"{name}.py")
+        return str(place), split_target(self.target)[1]
 
     @property
     def arguments(self) -> str:
@@ -261,10 +264,29 @@ def _call_factory(target: str) -> Any:
     return built
 
 
+def _importable(file: Path) -> tuple[Path, str]:
+    """Return the directory from which a file is imported, and its name there; in a package, which has an
+    ``__init__.py``, a dotted one.
+    """
+    root, names = file.parent, [file.stem]
+    while (root / "__init__.py").is_file() and root.name.isidentifier():
+        root, names = root.parent, [root.name, *names]
+    return root, ".".join(names)
+
+
 def import_file(path: Path) -> ModuleType:
-    """Import a file of the user's, once in a process; raises ``PassReferenceError`` and whatever it raises itself."""
+    """Import a file of the user's, once in a process; raises ``PassReferenceError`` and whatever it raises itself.
+
+    A file of a package is imported as such, so that it can import what is beside it relatively.
+    """
     if not path.is_file():
         raise PassReferenceError(f"'{path}' is not a file")
+    root, dotted = _importable(resolved(path))
+    if "." in dotted:
+        sys.path += [str(root)] if str(root) not in sys.path else []
+        spec = importlib.util.find_spec(dotted)
+        if spec is not None and resolved(Path(spec.origin or "")) == resolved(path):  # no other package of its name
+            return importlib.import_module(dotted)
     name = f"relaxfuzz_user_{path.stem}_{abs(hash(str(path.resolve())))}"
     if name in sys.modules:
         return sys.modules[name]
@@ -295,7 +317,7 @@ def sources(place: str) -> set[tuple[str, str]]:
 def own_files(place: str) -> tuple[Path, set[Path]]:
     """Return the directory that a file or module of the user's was imported from, and all files loaded from there."""
     file = Path(place).resolve() if place.endswith(".py") else Path(sys.modules[place].__file__ or "")
-    root = file.parent if place.endswith(".py") or _root_of(place) == Path() else _root_of(place)
+    root = _importable(file)[0] if place.endswith(".py") or _root_of(place) == Path() else _root_of(place)
     loaded = {Path(name).resolve() for each in [*sys.modules.values()] if (name := getattr(each, "__file__", None))}
     mine = {each for each in loaded if each.is_relative_to(root) and not _installed_below(root, each)}
     return root, {each for each in {file, *mine} if each.is_file()}

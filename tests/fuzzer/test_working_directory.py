@@ -12,6 +12,7 @@ import pytest
 from fuzzer.bisect import environments
 from fuzzer.doctor.machine import Health, cxx
 from relaxkit.coverage import breakpoints
+from relaxkit.passes.pass_ref import PassRef, load_named, sources
 
 CANARY = "import os\nos.close(os.open({!r}, os.O_CREAT))\nraise SystemExit(0)\n"
 
@@ -42,6 +43,19 @@ def test_environments_are_made_without_what_lies_there(canary: Path, module: str
 def test_the_linker_takes_nothing_that_lies_there() -> None:
     assert breakpoints._compiled(b"int answer(void) { return 42; }")
     assert shutil.which("c++") is None or cxx().health is Health.OK
+
+
+def test_a_file_of_a_package_imports_relatively(tmp_path_factory: pytest.TempPathFactory) -> None:
+    inner = tmp_path_factory.mktemp("project") / "outer_package" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (inner, inner.parent):
+        (folder / "__init__.py").touch()
+    (inner.parent / "helper.py").write_text("VALUE = 7\n")
+    (inner / "own_pass.py").write_text("from ..helper import VALUE\n")
+    target = f"{inner}/own_pass.py:VALUE"
+    assert load_named(target) == 7
+    assert PassRef("VALUE", f"user:{target}").factory == (f"{inner.parents[1]}/outer_package.inner.own_pass", "VALUE")
+    assert {name for name, _ in sources(f"{inner}/own_pass.py")} >= {"outer_package/helper.py"}, "an edit is noticed"
 
 
 def test_a_pass_in_a_file_imports_from_beside_it(canary: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

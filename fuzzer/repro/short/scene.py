@@ -203,7 +203,7 @@ class Scene:
                     below = os.path.relpath(place.parent)
                     places = [str(place.parent), *([] if below.startswith(os.curdir) else [below]), os.curdir]
                     lines.append(f"sys.path[1:1] = {places}")
-                lines.append(f"from {place.stem if ref.in_file else place.name} import {ref.factory[1]}")
+                lines.append(f"from {place.name.removesuffix('.py')} import {ref.factory[1]}")
         return list(dict.fromkeys(lines))
 
 
