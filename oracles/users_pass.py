@@ -49,10 +49,11 @@ _UNSAID: tuple[tuple[Callable[[Contract], bool], dict[str, Any]], ...] = (
 """When a contract leaves something open, and what is asked then."""
 _NOTES = {
     OracleName.IDEMPOTENCE: (
-        "a second run changes the module again", "idempotence=Idempotence.NEVER", "idempotence=Idempotence.IDEMPOTENT"
+        "Running the pass twice changes the module again", "idempotence=Idempotence.NEVER",
+        "idempotence=Idempotence.IDEMPOTENT",
     ),
     OracleName.LOCALITY: (
-        "an unrelated function decides what it does", "locality=Locality.MODULE", "locality=Locality.FUNCTION"
+        "An unrelated function decides what the pass does", "locality=Locality.MODULE", "locality=Locality.FUNCTION"
     ),
 }  # fmt: skip
 """What is noted, and the field of a contract that allows or forbids it."""
@@ -211,12 +212,12 @@ def _noted(subject: Subject, wanted: set[OracleName], ask: Ask) -> dict[OracleNa
 def _note(failure: Verdict) -> str:
     claim, name = failure.shown.details.claim, failure.culprit
     kept = next((each for each, condition in KEPT.items() if condition.claim == claim), None)
-    lost = f"it drops or changes {kept.value}" if kept else f"it breaks '{claim}'"
+    lost = f"The pass drops or changes {kept.value}" if kept else f"The pass breaks '{claim}'"
     said, allowing, forbidding = _NOTES.get(
         failure.oracle, (lost, f"changes=frozenset({{{kept}}})", "changes=frozenset()")
     )
     line = f'{name}.contract = replace(default_contract("{name}"), {allowing})'
-    return f"{UNCOVERED}{said}; to allow it: `{line}`; to forbid it, write {forbidding} there"
+    return f"{said}, and {UNCOVERED}. To allow it, add: `{line}`. To forbid it, use {forbidding} there."
 
 
 class _ControlPass(GivenPass):

@@ -73,6 +73,7 @@ _WORDS = {
 }
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
+_SENTENCE = r"[.!?](?=\s)"  # what users' code and Python say has no clauses that are known
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
@@ -260,17 +261,18 @@ def title_of(
     return _fit(title or one_line(f"{verdict.culprit}: {verdict.shown.message}"))
 
 
-def _fit(head: str, when: str = "", rest: str = "") -> str:
-    """Put on one line what fits: ``when`` where it says something new, and of the rest whole clauses."""
+def _fit(head: str, when: str = "", rest: str = "", ends: str = _CLAUSE) -> str:
+    """Put on one line what fits: ``when`` where it says something new, and of the rest what ``ends`` in time."""
     head, when = " ".join(head.split()), f" {when}" if when and when.removeprefix("on ") not in head + rest else ""
     room = MOST - len(head)
     first = _SECOND.sub("", when)
     when = first if len(when) + len(rest) > room >= len(first) + len(rest) else when
-    short, bare = _clause(rest, room - len(when)), _clause(rest, room)
+    short, bare = (_clause(rest, left, ends) for left in (room - len(when), room))
     if len(when) > room or (bare and not short and not when.startswith(" when")):
         when, short = "", bare
     if len(head) <= MOST:
-        return head + when + (short or ("" if when else _words(rest, room)))  # a message is cut only where it says all
+        cut_off = "" if when and ends == _CLAUSE else _words(rest, room - len(when))
+        return head + when + (short or cut_off)  # a message is cut only where it says all
     whole = _clause(head, MOST)  # of which little says nothing
     return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole or cut(head, MOST)
 
@@ -311,7 +313,7 @@ def _crash(culprit: str, told: _Told) -> str:
         return _fit(f"{culprit} fails", told.when, told.error)
     when = told.when if told.nearest or told.when.startswith("on") else ""  # the line says more than a guess
     error = told.error if " " in told.error[2:] or not told.error else f": {told.evidence.kind}{told.error}"
-    return _fit(f"{culprit} fails at {place}", when, error)
+    return _fit(f"{culprit} fails at {place}", when, error, _SENTENCE)
 
 
 def _well_formed(culprit: str, told: _Told) -> str:

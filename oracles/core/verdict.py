@@ -31,8 +31,8 @@ UNUSABLE = frozenset({"no output", "output is ill-formed", "input is ill-formed"
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""
 
-UNCOVERED = "no contract covers this: "
-"""What the notes begin with that a contract of the user's would settle."""
+UNCOVERED = "no contract says whether that is allowed"
+"""What the notes say that a contract of the user's would settle."""
 
 _MOST_REASON = 200
 
@@ -71,7 +71,7 @@ class Undecided(TextEnum):
 
     PERTURBED_RAISES = "undecidable: perturbed run raises"
     ROUNDED_DECISION = "undecidable: decision downstream of rounding"
-    NO_SMALL_ROUNDINGS = "undecidable: float8 has no small roundings"
+    NO_SMALL_ROUNDINGS = "not compared: float8 rounding errors are too large"
     BEYOND_FLOAT16 = "undecidable: outside the range of float16"
     ORIGINAL_AS_FAR = "undecidable: original is as far from float64"
     NO_DERIVATIVE = "undecidable: no derivative can be measured"

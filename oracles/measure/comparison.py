@@ -42,7 +42,8 @@ class Mismatch:
     def due(self, name: str, does: str = "returns") -> str:
         """Say what a function of this name should have returned, and as which output where there are several."""
         place = ".".join(map(str, self.path))
-        return f"output {place} of {name} is {self.expected}" if place else f"{name} {does} {self.expected}"
+        expected = f"a tensor of shape {self.expected}" if self.kind == "wrong-shape" else self.expected
+        return f"output {place} of {name} is {expected}" if place else f"{name} {does} {expected}"
 
     @property
     def numbers(self) -> tuple[str, ...]:

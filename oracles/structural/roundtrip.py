@@ -59,12 +59,12 @@ NOTATIONS = (TVMSCRIPT, JSON)
 PARSED_SHARE = 64
 WHOLE_SHARE = 512
 _SAID = {
-    "not-saved": "saving raises an error",
-    "not-loaded": "loading raises an error",
-    "loads-otherwise": "another module is loaded",
-    "not-printed": "printing raises an error",
-    "not-parsed": "parsing raises an error",
-    "reads-otherwise": "another module is read",
+    "not-saved": "TVM raises an error when it saves the output as JSON",
+    "not-loaded": "TVM raises an error when it loads the output, saved as JSON",
+    "loads-otherwise": "Saved as JSON and loaded back, the output becomes a different module",
+    "not-printed": "TVM raises an error when it prints the output as TVMScript",
+    "not-parsed": "TVM raises an error when it parses the output, printed as TVMScript",
+    "reads-otherwise": "Printed as TVMScript and parsed back, the output becomes a different module",
 }
 """What a kind of loss means to who reads a note."""
 _VARYING = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\[.*\]", re.DOTALL)
@@ -186,9 +186,7 @@ class _Losses:
         where = f"{notation} cannot hold the output" if known is None else f"input does not survive {notation}"
         self.reason = where
         if self.users and known is None:
-            self.note = (
-                f"TVM cannot write the output as {notation} and read an equal module back: {_SAID.get(kind, kind)}"
-            )
+            self.note = _SAID.get(kind, f"The output does not survive {notation}: {kind}")
             if (notation, kind) == (JSON, "not-loaded"):
                 self.note += " (a defect of TVM, which constants with a dim of 0 show)"
         if not self.users and (known is None or _key(known) != key or self.inherited):

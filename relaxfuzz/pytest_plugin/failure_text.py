@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,21 +17,25 @@ from fuzzer.repro.pristine import check_pristine
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
 from fuzzer.triage.script import repro_script, write_repro
 from oracles.check import line
-from oracles.core.verdict import Verdict
+from oracles.core.verdict import Outcome, Verdict
+from relaxfuzz.pytest_plugin.child import JudgedModule
 from relaxfuzz.pytest_plugin.options import Options
 from relaxkit.passes.contract import OracleName
 
 
-def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: Options, beside: int = 0) -> str:
+def failure_text(
+    item: pytest.Function, judged: JudgedModule, verdict: Verdict, options: Options, beside: int = 0
+) -> str:
     """Write the text of a failure that other processes can show again.
 
     Args:
         item: pytest's test.
-        case: The module and passes as they were drawn.
-        verdict: What was seen.
+        judged: The module and passes as they were drawn, and all that was seen.
+        verdict: What is told of it.
         options: Of the run.
         beside: Lines that are shown below the text.
     """
+    case = judged.case
     try:
         reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout)
     except NotReduced as error:
@@ -48,13 +53,19 @@ def failure_text(item: pytest.Function, case: Case, verdict: Verdict, options: O
     path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
     checked = check_pristine(script.text, script.parts.ending)
-    does = f"script, which does not reproduce the failure ({printable(checked.said)})"
-    to = "to reproduce the failure, run" if checked.confirmed else does
-    long = f" (long: there is no short one, {printable(script.why_long)})" if script.why_long else ""
+    run = f"python {shlex.quote(str(path))}"
+    if checked.confirmed:
+        long = f" (it has no short form: {printable(script.why_long)})" if script.why_long else ""
+        to = f"to reproduce the failure, run: {run}{long}"
+    else:
+        closest = f"The closest ({counted(len(script.text.splitlines()), 'line')})"
+        to = f'No script reproduces this failure. {closest} prints "{printable(checked.said)}": {run}'
+    known = _accepted(judged.verdicts or (verdict,))
     tail = [
-        f"{to}: python {shlex.quote(str(path))}{long}",
-        f"to accept it: {_accepted(verdict)}list its id {criterion.id} in the file given to --relaxfuzz-known",
+        to,
+        f"to accept it: {known}list its id {criterion.id} in the file given to --relaxfuzz-known",
         *_refusal(seen),
+        *_cast_hint(seen, reduced.script),
     ]
     module = reduced.script if script.parts.python else script.parts.module or reduced.script
     above = [*head, *trace, "", *_size(reduced), ""]
@@ -70,10 +81,13 @@ def _changed(change: str, most: int) -> list[str]:
     return ["", "what the pass changes:", *lines[: most - 2 - len(more)], *more] if lines else []
 
 
-def _accepted(verdict: Verdict) -> str:
-    """Write the argument of ``check`` that accepts a failure; a process that died cannot read it."""
-    died = verdict.evidence is not None and verdict.evidence.is_death
-    return "" if died else f'check(..., known=["{verdict.oracle}: {verdict.culprit}"]), or '
+def _accepted(verdicts: Sequence[Verdict]) -> str:
+    """Write the argument of ``check`` that accepts all failures of a module, which one defect may show in several ways;
+    a process that died cannot read it.
+    """
+    failed = [each for each in verdicts if each.outcome is Outcome.FAIL]
+    known = ", ".join(dict.fromkeys(f'"{each.oracle}: {each.culprit}"' for each in failed))
+    return "" if any(each.shown.is_death for each in failed) else f"check(..., known=[{known}]), or "
 
 
 def _refusal(verdict: Verdict) -> list[str]:
@@ -87,6 +101,14 @@ def _refusal(verdict: Verdict) -> list[str]:
     return [printable(f"if the pass is meant to refuse such modules: PASS.contract = {contract} (docs/own-pass.md)")]
 
 
+def _cast_hint(verdict: Verdict, script: str) -> list[str]:
+    """Name what own-pass.md says of patterns, where the type of a cast value does not fit."""
+    ill_typed = "cannot be assigned to a variable of type" in verdict.shown.message and _CAST in script
+    hint = "if the pass uses rewrite_call: patterns also match through match_cast (docs/own-pass.md shows what to do)"
+    return [hint] if ill_typed and verdict.oracle is OracleName.WELL_FORMED else []
+
+
+_CAST, _MOST_CASTS = "R.match_cast(", 3
 _MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 6
 """Frames of a trace, lines of the whole text, with which pytest writes 40, and of a module whatever is beside it."""
 
@@ -102,8 +124,12 @@ def _shortened(module: str, elsewhere: str = "", most: int = 18) -> list[str]:
     if (begins := "@I.ir_module") in lines and any(line.startswith("metadata = ") for line in lines):
         lines = lines[lines.index(begins) :]  # large constants come first, and would be all that is shown
     lines, most = [*itertools.dropwhile(lambda line: line[:1] in ("", "#"), lines)], max(most, _LEAST_LINES)
-    left = len(lines) - most + 1
-    return lines if left <= 1 else [*lines[: most - 1], f"# ... and {left} more lines{elsewhere}"]
+    if len(lines) <= most:
+        return lines
+    casts = [line for line in lines[most - 1 :] if _CAST in line][:_MOST_CASTS]  # they decide what a pattern matches
+    shown = max(most - 1 - len(casts), 1)
+    among = ", among them:" if casts else ""
+    return [*lines[:shown], f"# ... and {len(lines) - shown} more lines{elsewhere}{among}", *casts]
 
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:

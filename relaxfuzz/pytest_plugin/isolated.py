@@ -105,8 +105,8 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
     if judged and changed < least:
         raise _shown(
             NothingShown(item.nodeid),
-            f"the pass changed {changed or 'none'} of the {judged} modules judged (minimum: {least}), so it was "
-            f"{'hardly' if changed else 'not'} tested.\n"
+            f"the pass changed {changed} of {judged} modules; at least {least} {'are' if least > 1 else 'is'} "
+            "required.\n"
             f"{how_to_aim(aims(item.obj))} To require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",
         )
@@ -165,14 +165,14 @@ def _raise_death(
     failure = OracleFailure([verdict])
     if judged.unknown:
         raise _shown(failure, unreduced_text(verdict, judged.case, f"not minimized: {judged.unknown}"))
-    raise _shown(failure, failure_text(item, judged.case, verdict, options))
+    raise _shown(failure, failure_text(item, judged, verdict, options))
 
 
 def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoReturn:
     judged = ended.judged
     if judged and not judged[0].unknown:
         first, *others = judged
-        texts = [failure_text(body.item, first.case, first.failure, options, len(others) + 2 * bool(others))]
+        texts = [failure_text(body.item, first, first.failure, options, len(others) + 2 * bool(others))]
         if others:
             texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
             texts[-1] += "".join(f"\n    {cut(printable(summary(other.failure)), _WIDTH)}" for other in others)

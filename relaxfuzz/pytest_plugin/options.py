@@ -135,7 +135,8 @@ def _ours(thing: Any) -> bool:
 
 def how_to_aim(aimed: bool) -> str:
     """Say how a test generates modules that its pass acts on; ``aimed``: it generates some operators more often."""
-    plant = "plant=Fragment(...) inserts the pattern that the pass looks for (docs/drawing-modules.md of relaxfuzz)."
+    plant = "plant=Fragment(...) to insert the pattern that the pass looks for (docs/drawing-modules.md of relaxfuzz)."
     if aimed:
-        return f"More of some operators (operators=) was not enough: {plant}"
-    return f'ir_modules(operators="FILE.py:PASS") generates the operators that its source names more often; {plant}'
+        return f"Generating these operators more often was not enough. Use {plant}"
+    more = 'ir_modules(operators="FILE.py:PASS") to generate the operators that its source names more often'
+    return f"Use {more}, or {plant}"

@@ -141,7 +141,7 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     if skipped and not total["compared"] and not total["fail"]:
         reason, count = skipped[0]
         yield (
-            f"warning: no results were compared on the modules that the pass changed, so it may compute anything; "
+            f"warning: none of the changed modules' results were compared, so wrong results would go unnoticed; "
             f"reason: {reason} ({count} of {total['changed']}). Try ir_modules(executable=True) "
             "(docs/own-pass.md of relaxfuzz)."
         )

@@ -76,14 +76,18 @@ CLIP = "a = R.clip(x, R.prim_value(-1), R.prim_value(1))"
             "R.subtract(x, a) into R.subtract(a, x)",
         ),
         (  # another attribute and another operand: neither alone is the rewrite
-            ("a = R.clip(x, R.prim_value(0), R.prim_value(2))", "b = R.clip(a, R.prim_value(1), R.prim_value(2))")
-            + ("return b",),
+            (
+                "a = R.clip(x, R.prim_value(0), R.prim_value(2))", "b = R.clip(a, R.prim_value(1), R.prim_value(2))",
+                "return b",
+            ),
             ("b = R.clip(x, R.prim_value(0), R.prim_value(1))", "return b"),
             "R.clip(R.clip(x, 0, 2), 1, 2) into R.clip(x, 0, 1)",
         ),
         (  # what the new program does is not defined
-            ("a = R.clip(x, R.prim_value(0), R.prim_value(1))", "b = R.clip(a, R.prim_value(2), R.prim_value(2))")
-            + ("c = R.exp(b)", "return c"),
+            (
+                "a = R.clip(x, R.prim_value(0), R.prim_value(1))", "b = R.clip(a, R.prim_value(2), R.prim_value(2))",
+                "c = R.exp(b)", "return c",
+            ),
             ("b = R.clip(x, R.prim_value(2), R.prim_value(1))", "c = R.exp(b)", "return c"),
             "R.clip(R.clip(x, 0, 1), 2, 2) into R.clip(x, 2, 1)",
         ),

@@ -495,6 +495,15 @@ def test_the_place_in_a_users_file_is_told() -> None:
     placed = replace(verdict.evidence, details=Details(place="mine.py:7"))
     said = title_of(case_of(Argsort, "FuseOps"), replace(verdict, evidence=placed))
     assert said == "FuseOps fails at mine.py:7 on relax.argsort: ValueError: no", "one word alone says little"
+    message = "int() argument must be a string, a bytes-like object or a real number, not 'Mul'"
+    placed = replace(placed, details=Details(place="mine.py:7", error=message))
+    said = title_of(case_of(Argsort, "FuseOps"), replace(verdict, evidence=placed))
+    assert said == f"FuseOps fails at mine.py:7: {message}"
+    longer = replace(placed, details=Details(place="mine.py:7", error=message.replace("'Mul'", "'Mul' of an integer")))
+    said = title_of(case_of(Argsort, "FuseOps"), replace(verdict, evidence=longer))
+    assert said.startswith("FuseOps fails at mine.py:7 on relax.argsort: int() argument must be a string, a bytes-")
+    assert said.endswith(" ..."), "never at a comma, as if that were all"
+    assert len(said) <= MOST
 
 
 def test_an_error_is_told_with_what_it_hangs_on() -> None:

@@ -63,7 +63,7 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     )
     scripts = tuple(found[each] for each in order if sizes[each] <= MOST_LINES)
     if found and not scripts:
-        why = f"it has {min(sizes)} lines"
+        why = f"it would have {min(sizes)} lines"
     return ShortForms(scripts[:_TRIED], why, _numbers(failure))
 
 

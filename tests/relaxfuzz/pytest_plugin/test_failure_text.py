@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from relaxfuzz.pytest_plugin.failure_text import _changed, _shortened
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxfuzz.pytest_plugin.failure_text import _accepted, _cast_hint, _changed, _shortened
+from relaxkit.passes.contract import OracleName
 
 
 def test_only_changed_lines_are_shown_and_at_most_so_many() -> None:
@@ -25,3 +27,27 @@ def test_a_module_is_shown_without_what_stands_above_it() -> None:
 def test_large_constants_are_not_shown_instead_of_the_module() -> None:
     module = 'metadata = tvm.ir.load_json("""{\n  "nodes": []\n}""")\n\n@I.ir_module\nclass Module:\n    pass'
     assert _shortened(module) == ["@I.ir_module", "class Module:", "    pass"]
+
+
+def test_match_cast_is_shown_of_a_module_that_is_cut() -> None:
+    lines = [f"    line {n}" for n in range(12)]
+    lines[10] = "    lv = R.match_cast(x, R.Tensor)"
+    shown = _shortened("\n".join(lines), most=7)
+    assert shown == [*lines[:5], "# ... and 7 more lines, among them:", lines[10]]
+
+
+def failing(oracle: OracleName, message: str = "") -> Verdict:
+    return Verdict(oracle, Outcome.FAIL, "Mine", evidence=Evidence("ill-formed", message))
+
+
+def test_one_paste_accepts_all_that_failed_on_the_module() -> None:
+    passed = Verdict(OracleName.CRASH, Outcome.PASS, "Mine")
+    verdicts = [passed, *map(failing, (OracleName.WELL_FORMED, OracleName.NUMERIC))]
+    assert _accepted(verdicts) == 'check(..., known=["well-formed: Mine", "numeric: Mine"]), or '
+
+
+def test_a_type_that_does_not_fit_behind_a_cast_has_a_hint() -> None:
+    verdict = failing(OracleName.WELL_FORMED, "Expression of type A cannot be assigned to a variable of type B")
+    assert "own-pass.md" in _cast_hint(verdict, "lv = R.match_cast(x, R.Tensor)")[0]
+    assert _cast_hint(verdict, "lv = R.abs(x)") == []
+    assert _cast_hint(failing(OracleName.WELL_FORMED, "other"), "R.match_cast(x)") == []
