@@ -71,7 +71,7 @@ class Interpreter:
     ) -> None:
         self.precision = precision
         self.observer = observer
-        self._instead = instead
+        self._instead = instead or {}
         self.printed: list[str] = []
         self.rounded = False
         self._memory: dict[int, Any] = {}
@@ -161,8 +161,10 @@ class Interpreter:
         values = frame.values
         for block in expression.blocks:
             for binding in block.bindings:
-                replaced = self._instead is not None and binding.var in self._instead
-                value = self._instead[binding.var] if replaced else self._evaluate(binding.value, frame)
+                if binding.var in self._instead:
+                    value = self._instead[binding.var]
+                else:
+                    value = self._evaluate(binding.value, frame)
                 if isinstance(binding, relax.MatchCast):
                     frame.match([(binding.ty, value)], self.precision)
                 values[binding.var] = value
