@@ -17,6 +17,7 @@ from fuzzer.core.toml import read_tables, read_toml
 from fuzzer.findings.family import Family, symptom_of_verdict
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
+from relaxkit.passes.same_code import same_code
 
 _AUDIT = Path(__file__).resolve().parent / "audit.toml"
 _PAGES = _AUDIT.parents[1] / "docs" / "upstream"
@@ -43,8 +44,9 @@ class EarlierFinding:
 def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     """Return what was said of a finding with this id, and of those of its family, which may have other causes."""
     family, (by_id, by_family) = finding.family, _indexed()
-    at_fault = replace(family, place=finding.assessment.blame)  # which may have been judged itself
-    alike = [place for each in (family, at_fault) for place in by_family.get(each.id, ())]
+    places_like = (finding.assessment.blame, *same_code(family.place))  # which may have been judged themselves
+    families = (family, *(replace(family, place=each) for each in places_like))
+    alike = [place for each in families for place in by_family.get(each.id, ())]
     places = {*by_id.get(finding.id, ()), *(alike if family.final else ())}
     near = [_earlier()[place] for place in sorted(places)]
     if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators

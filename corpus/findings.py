@@ -24,10 +24,12 @@ from oracles.core.verdict import Evidence, Outcome
 from relaxkit.files import make_directory
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.same_code import same_code
 
 if TYPE_CHECKING:
     import tvm
 
+_WORD = re.compile(r"[a-z]{5,}")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONSTRUCTS = (("match_cast", "R.match_cast(", '"relax.expr.MatchCast"'), ("`If`", "if ", '"relax.expr.If"'))
 """What a failure may hang on: as an explanation names it, in TVMScript, and in JSON."""
@@ -69,7 +71,8 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
         ran = {ref.name for ref in (finding.minimized or finding.case).passes}
         shared = {name for _, name in there} if _is_shared(finding) else set[str]()
         own = {finding.culprit}
-        for blamed in filter(None, (own, ran - own, {finding.assessment.blame} - own, shared)):
+        others = ({finding.assessment.blame} - own, {*same_code(finding.culprit)}, shared)
+        for blamed in filter(None, (own, ran - own, *others)):
             placed = {at for name in blamed for at in there.get((str(finding.oracle), name), ())}
             near = [(case, _failing_pattern(case)) for at in sorted(placed) if _may_be(case := cases[at], finding)]
             fitting = [case for case, pattern in near if pattern and case.shows_in(finding.evidence)]
@@ -77,6 +80,7 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
             if fitting:
                 break
         fitting.sort(key=lambda case: _rank(case, finding), reverse=True)
+        fitting = fitting or _same_arguments(cases, finding)
         possible = [case for case, pattern in near if pattern == "" and case not in fitting]
         matches.append(Match(finding, tuple(fitting), tuple(possible) if blamed == own else ()))
     return matches
@@ -155,6 +159,25 @@ def _configured(mine: PassRef, finding: FindingRecord) -> bool:
     """Say whether a finding's pass, if the case has it, runs with the options of the case: other code runs without."""
     theirs = [ref for ref in (finding.minimized or finding.case).passes if ref.name == mine.name]
     return not theirs or any(ref.options >= mine.options for ref in theirs)
+
+
+def _same_arguments(cases: Sequence[KnownCase], finding: FindingRecord) -> list[KnownCase]:
+    """Return the cases of other oracles with the same pattern, or function of the user's, on one of the operators.
+
+    One cause shows in several ways: of several cases, those whose title has most words of the finding's.
+    """
+    if finding.parts is None:
+        return []
+    texts = {ref.expression for ref in (finding.minimized or finding.case).passes if "lambda" in ref.expression}
+    told = set(_WORD.findall(finding.parts.words.title)) - {finding.culprit}
+    near = [
+        (len(told & set(_WORD.findall(case.title))), case)
+        for case in cases
+        if case.blamed == finding.culprit and case.oracle != finding.oracle and _failing_pattern(case) is not None
+        and _rank(case, finding)[0] and texts & {ref.expression for ref in case.passes}
+    ]  # fmt: skip
+    most = max((words for words, _ in near), default=0)
+    return [case for words, case in near if words == most] if most else []
 
 
 def _has_constructs(case: KnownCase, module_json: str) -> bool:

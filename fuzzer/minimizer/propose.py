@@ -8,6 +8,7 @@ from typing import Any
 import tvm
 from tvm_ffi.serialization import from_json_graph_str
 
+from fuzzer.core.text import first_line
 from fuzzer.minimizer.entering import stands
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.safety import hazards, is_safe
@@ -32,21 +33,21 @@ def propose(request: ProposalRequest) -> ProposedModules:
         if together is not None:
             seen.add(together.digest)
             found.append(together)
-    singles, last = 0, request.start
-    for attempts, (key, edited) in enumerate(_edited(module, request, request.start, request.skip_start)):
+    singles, last, invalid = 0, request.start, list[str]()
+    for attempts, (key, edited) in enumerate(_edited(module, request, request.start, request.skip_start, invalid)):
         if attempts >= _MAX_ATTEMPTS or singles >= request.count:
-            return ProposedModules(tuple(found), last)
+            return ProposedModules(tuple(found), last, tuple(invalid))
         last = key
         smaller = edited()
         if smaller is not None and smaller[1] not in seen:
             seen.add(smaller[1])
             singles += 1
             found.append(SmallerModule(key, str(tvm.ir.save_json(smaller[0])), smaller[1]))
-    return ProposedModules(tuple(found), None)
+    return ProposedModules(tuple(found), None, tuple(invalid))
 
 
 def _edited(
-    module: tvm.IRModule, request: ProposalRequest, start: Key | None, skip_start: bool
+    module: tvm.IRModule, request: ProposalRequest, start: Key | None, skip_start: bool, invalid: list[str]
 ) -> Iterator[tuple[Key, Callable[[], tuple[Any, str] | None]]]:
     """Yield the edits from ``start`` on: each gives a smaller module and its digest, or ``None`` without effect."""
     standing = stands(module, request.passes)
@@ -61,7 +62,8 @@ def _edited(
                 return None
             try:
                 smaller = emit(sketch)
-            except Invalid:
+            except Invalid as error:
+                invalid.append(first_line(str(error)))
                 return None
             if request.hazards is not None and not is_safe(smaller, request.hazards):
                 return None
@@ -77,7 +79,7 @@ def _together(module: tvm.IRModule, request: ProposalRequest) -> SmallerModule |
     start, skip_start, attempts = request.start, request.skip_start, 0
     current, names = module, [digest(module)]
     while len(names) <= request.fold:
-        for key, edited in _edited(current, request, start, skip_start):
+        for key, edited in _edited(current, request, start, skip_start, []):
             attempts += 1
             smaller = edited() if attempts <= _MAX_ATTEMPTS else None
             if smaller is not None and smaller[1] not in names:

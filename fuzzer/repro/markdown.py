@@ -253,6 +253,8 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
     size += [] if finding.bindings is None else [counted(finding.bindings, "binding")]
     seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
     smaller = f"minimized to {module} ({', '.join(size)})"
+    if not finding.is_reduced:
+        smaller = f"{module} ({', '.join(size)}) is as it was generated: it could not be reduced"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         command = f"{shell('relaxfuzz')} minimize {quoted_path(directory)} {finding.id}"

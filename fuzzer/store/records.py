@@ -240,6 +240,11 @@ class FindingRecord:
         return self.minimized is not None and self.state is not FindingState.NEW
 
     @property
+    def is_reduced(self) -> bool:
+        """Say whether its minimized module is a smaller one than it was generated with."""
+        return self.minimized is not None and self.minimized.module_json != self.case.module_json
+
+    @property
     def suspect(self) -> bool:
         """Say whether it was seen without being proven."""
         return self.state in SUSPECTS

@@ -143,6 +143,8 @@ def reduce(case: Case, criterion: Criterion, plan: ReductionPlan) -> Reduced:
     elif criterion.is_near(before.seconds):
         notes.append(f"a run takes {before.seconds:.0f} s, near the limit of {criterion.seconds:g} s")
     found = _search(case, begun, patient, before, plan, notes)
+    if found.complete and found.queries and found.case.module_json == begun.module_json:
+        notes.append(f"could not be reduced{'' if begun is case else ' further'}: {found.unreduced}")
     kept, after = _step_back(case, begun, found, patient, before, plan)
     if kept != found.case:
         if plan.accept is None:
@@ -238,7 +240,9 @@ def script_request(module_json: str) -> str:
     """Print a module as TVMScript; runs in a worker."""
     from tvm_ffi.serialization import from_json_graph_str
 
-    return str(from_json_graph_str(module_json).script(show_meta=True))
+    from fuzzer.repro.module.tvmscript import readable  # loads TVM
+
+    return readable(from_json_graph_str(module_json))
 
 
 def case_of_file(path: Path, passes: tuple[PassRef, ...], input_seed: int = 0) -> Case:

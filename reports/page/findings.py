@@ -9,7 +9,7 @@ from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.repro.markdown import bug_report
 from relaxkit.passes.contract import OracleName
-from reports.findings import Disposition, Dispositions, passes_text, script_text, title_line
+from reports.findings import Disposition, Dispositions, passes_text, script_text, shown_lines, title_line
 from reports.tables import Report
 
 _LONGEST = 20_000
@@ -53,6 +53,8 @@ def finding_rows(
         cost, known = report.costs.get(finding.id), report.recognized.get(finding.id)
         if disposition is Disposition.FAILS and dispositions.policy is None and known is not None and known.listed:
             disposition = Disposition.KNOWN
+        if script is not None and parts is not None and parts.module and not parts.python:
+            module = _cut(shown_lines(parts.module))  # a script may show another one than was minimized
         rows.append({
             "id": finding.id,
             "oracle": str(finding.oracle),
@@ -90,6 +92,7 @@ def finding_rows(
             "frames": list(finding.evidence.frames),
             "passes": passes_text(finding),
             "minimized": finding.minimized is not None,
+            "reduced": finding.is_reduced,
             "module": lines.add(module) if module else None,
             "change": "" if parts is None else parts.change,
             "neighbour": None if script is None or near is None or not near.tells else [near.what, near.diff()],

@@ -15,7 +15,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
-from oracles.core.verdict import Evidence
+from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
 
 sys.path.append(str(Path(__file__).parents[1] / "fuzzer"))
@@ -93,3 +93,15 @@ def test_families_that_the_audit_records_are_those_of_today() -> None:
     recorded = [(row.id, row.family) for row in bug_lists.load_audit().findings if row.family]
     assert len(recorded) > 400
     assert recorded == [(name, today[name]) for name, _ in recorded]
+
+
+def test_a_cause_in_a_pass_that_runs_the_same_code_is_perhaps_known_by_its_page() -> None:
+    undefined = Evidence(
+        "ill-formed", "Var m is not defined.", details=Details(subject="a symbolic dim of the function")
+    )
+    finding = replace(FOUND, oracle="well-formed", culprit="inline_functions", evidence=undefined)
+    known = told(replace(finding, traits=Traits("inline_functions")))
+    assert known is not None
+    assert (known.name, known.certain) == ("docs/upstream/d9da36d663.md", False)
+    assert known.sentence.startswith("FunctionInliner::InlinedCall binds only the parameters")
+    assert told(replace(finding, culprit="Gradient", traits=Traits("Gradient"))) is None

@@ -11,9 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tvm
 
 from fuzzer.cli.main import main
-from fuzzer.core.case import read_case
+from fuzzer.cli.verbs.minimize import _print
+from fuzzer.core.case import Case, read_case
+from fuzzer.minimizer.judge.criterion import Confirmation
+from fuzzer.minimizer.judge.predicate import PredicateCriterion
+from fuzzer.minimizer.search.outcome import Minimized
+from fuzzer.repro.pieces.frame import load
+from fuzzer.triage.reduce import Reduced, script_request
 
 MODULE = """
 @I.ir_module
@@ -229,3 +236,24 @@ def test_an_interrupt_gives_the_best_so_far_which_can_be_gone_on_with(folder: Pa
     assert "Traceback" not in said
     done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, timeout=300, check=True)
     assert json.loads(done.stdout)["bindings"] == 1
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_long_module_is_cut_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    text, case = "\n".join(map(str, range(100))), Case("{}", (), 0)
+    criterion = PredicateCriterion("mine.py:all")
+    found = Reduced(criterion, Minimized(case, True), 9, 9, text, Confirmation(1, 1), Confirmation(1, 1))
+    for kept, said in ((Path("a.py"), "all of it is in a.py"), (None, "--repro FILE writes all of it")):
+        _print(found, kept, as_json=False, begun=False)
+        printed = capsys.readouterr()
+        assert len(printed.out.splitlines()) == (60 if terminal else 100)
+        assert (f"40 more lines of the module are not shown: {said}" in printed.err) is terminal
+
+
+def test_a_module_is_printed_with_its_constants_where_they_stand() -> None:
+    text = 'class Module:\n    @R.function\n    def main() -> R.Tensor((2,), "float32"):\n'
+    module = load(f'@I.ir_module\n{text}        return R.const([1.0, 2.0], "float32")\n')
+    assert "metadata" not in script_request(str(tvm.ir.save_json(module)))

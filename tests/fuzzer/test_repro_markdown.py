@@ -67,7 +67,8 @@ def finding() -> FindingRecord:
     name = signature(VERDICT)
     return FindingRecord(
         id=name.id, signature=name.text, oracle="crash", culprit="LegalizeOps", evidence=EVIDENCE, count=17,
-        state=FindingState.CONFIRMED, first_seen_seconds=1.0, last_seen_seconds=2.0, case=case(), minimized=case(),
+        state=FindingState.CONFIRMED, first_seen_seconds=1.0, last_seen_seconds=2.0, minimized=case(),
+        case=replace(case(), module_json=f"{case().module_json} "),
         bindings=1, repro=None, note="",
     )  # fmt: skip
 
@@ -190,6 +191,10 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "### Actual behavior\n\nA, b.\n" in report
     assert "### Before and after\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
     assert "minimized to the module above" in report
+    kept = bug_report(replace(finding(), case=case()), VERDICT, INFO, "import tvm\n", parts)
+    assert "the module above (6 lines, 1 binding) is as it was generated: it could not be reduced." in " ".join(
+        kept.split()
+    )
     report = bug_report(replace(finding(), minimized=None), VERDICT, INFO, "import tvm\n", parts)
     assert "not minimized: the module above is as it was generated" in report
     assert "BUG:" not in report

@@ -58,7 +58,9 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     findings = [replace(report.findings[0], parts=parts), *report.findings[1:]]
     page = sample_page(replace(full(report), directory=tmp_path, findings=findings))
     first, known, flaky = page["findings"]
-    assert "\n".join(page["lines"][number] for number in first["module"]) == SOURCE
+    assert "\n".join(page["lines"][number] for number in first["module"]) == "x"  # the script's
+    other = sample_page(replace(full(report), directory=tmp_path))
+    assert "\n".join(other["lines"][number] for number in other["findings"][0]["module"]) == SOURCE
     assert "\n".join(page["lines"][number] for number in first["script"]) == script
     assert first["neighbour"] == ["another operator", "- x\n+ y"]
     assert first["seen"] == [[1.0, 2], [300.0, 3], [600.0, 4]]

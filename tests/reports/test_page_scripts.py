@@ -82,6 +82,34 @@ def test_a_campaign_that_judged_few_cases_is_not_green(report: Report) -> None:
         assert head.startswith("Only 20 of 55 cases") is (expected == "warn")
 
 
+def offered(run: Run, name: str) -> dict[str, list[Any]]:
+    """The buttons for an issue of a finding: the address and the title of each, by its text."""
+    made = f"[RF.issueButtons(RF.finding('{name}'))].flat().filter(Boolean)"
+    rows = run(f"{made}.map((each) => [each.textContent, each.getAttribute('href'), each.getAttribute('title')])")
+    return {text: [href, title] for text, href, title in rows}
+
+
+def filing(run: Run, name: str, button: str = "New issue") -> list[Any]:
+    """The address and the title of a button for an issue."""
+    return offered(run, name)[button]
+
+
+def test_a_search_for_a_pass_alone_has_words_of_the_title(run: Run) -> None:
+    run("RF.finding('0000000001').said = ''; RF.finding('0000000001').line = 'FuseOps modifies its input module'")
+    assert run("RF.upstream(RF.finding('0000000001'))").endswith("?q=FuseOps%20modifies%20input%20module")
+
+
+def test_a_module_that_got_no_smaller_is_not_called_minimized(run: Run) -> None:
+    go(run, "finding/0000000001")
+    for made, reduced, head in (
+        (1, 1, "Minimized module"),
+        (1, 0, "Module (not reduced)"),
+        (0, 0, "Module, not minimized"),
+    ):
+        run(f"Object.assign(RF.finding('0000000001'), {{minimized: {made}, reduced: {reduced}, module: [0]}})")
+        assert run("RF.findingCode(RF.finding('0000000001'))[0].textContent").startswith(head)
+
+
 def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_path: Path) -> None:
     (tmp_path / "repros").mkdir()
     (tmp_path / "repros" / "0000000001.py").write_text("print('<script>')\n")
@@ -96,14 +124,27 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     issue = run(f"RF.text(RF.finding('{first.id}').issue)")
     assert issue.partition("\n")[0].endswith("FuseOps dies")
     assert "print('<script>')" in issue
-    filing = urlsplit(run(f"RF.filing(RF.finding('{first.id}'))"))
-    assert filing.geturl().startswith("https://github.com/apache/tvm/issues/new?")
+    assert filing(run, first.id, "Reported upstream")[0] == known.reference
+    assert "New issue" not in offered(run, first.id)
+    run(f"RF.finding('{first.id}').known.certain = false")
+    assert filing(run, first.id, "Perhaps reported upstream")[0] == known.reference
+    assert filing(run, first.id)[1] == "perhaps already reported; not minimized"
+    run(f"RF.finding('{first.id}').known.reported = ''")
+    address, said = filing(run, first.id)
+    assert said == "not minimized"
+    run(f"RF.finding('{first.id}').minimized = true")
+    address = urlsplit(address)
+    assert address.geturl().startswith("https://github.com/apache/tvm/issues/new?")
     title, _, body = issue.partition("\n")
-    assert parse_qs(filing.query) == {"title": [title.removeprefix("# ")], "body": [body.removeprefix("\n")]}
+    assert parse_qs(address.query) == {"title": [title.removeprefix("# ")], "body": [body.removeprefix("\n")]}
     run(f"RF.data.lines.push('x'.repeat(8000)); RF.finding('{first.id}').issue.push(RF.data.lines.length - 1)")
-    short = urlsplit(run(f"RF.filing(RF.finding('{first.id}'))"))
-    assert parse_qs(short.query) == {"title": [title.removeprefix("# ")]}
+    short, said = filing(run, first.id)
+    assert said.startswith("the body is too long for a link: only the title")
+    assert parse_qs(urlsplit(short).query) == {"title": [title.removeprefix("# ")]}
     run(f"RF.finding('{first.id}').issue.pop()")
+    run(f"RF.finding('{first.id}').issue = null")
+    assert filing(run, first.id)[1].startswith("not triaged")
+    run(f"RF.finding('{first.id}').issue = []")
     entry = run(f"RF.knownEntry(RF.finding('{first.id}'))")
     (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries
     assert (listed.id, listed.culprit, listed.reference) == (first.id, first.culprit, known.reference)

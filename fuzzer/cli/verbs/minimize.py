@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from fuzzer.cli.minimize_input import MinimizeInput
     from fuzzer.core.case import Case
     from fuzzer.triage.reduce import Reduced
+
+
+_MOST_LINES = 60
+"""Lines of a module that are printed on a terminal."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.config import MAX_WORKERS, parse_duration, parse_whole
     from fuzzer.core.terminal import bars
     from fuzzer.minimizer.search.outcome import SearchLimits
+    from fuzzer.store.door import SCRIPTS
     from fuzzer.triage.reduce import ReductionPlan, reduce
     from fuzzer.triage.script import repro_script, write_repro
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
@@ -90,7 +96,10 @@ def _run(options: argparse.Namespace) -> int:
             _save(options.save, source, case)
 
         reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
-    _print(reduced, as_json=options.json, begun=source.start is not None)
+    kept = options.repro or options.save
+    if kept is None and options.module is None:
+        kept = options.directory / SCRIPTS / f"{reduced.criterion.id}.py"
+    _print(reduced, kept, as_json=options.json, begun=source.start is not None)
     if options.module is None:
         _store(options.directory, options.finding, reduced)
     if options.others is not None:
@@ -110,11 +119,16 @@ def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:
             write_case(path, CaseFile(case, source.oracle, source.criterion.id, source.criterion.text))
 
 
-def _print(reduced: Reduced, *, as_json: bool, begun: bool) -> None:
+def _print(reduced: Reduced, kept: Path | None, *, as_json: bool, begun: bool) -> None:
     if as_json:
         put_json(reduced.to_object())
         return
-    print(reduced.script.rstrip())
+    lines = reduced.script.rstrip().splitlines()
+    shown = _MOST_LINES if sys.stdout.isatty() and len(lines) > _MOST_LINES else len(lines)
+    print("\n".join(lines[:shown]))
+    if shown < len(lines):
+        where = f"all of it is in {kept}" if kept else "--repro FILE writes all of it"
+        inform(f"{len(lines) - shown} more lines of the module are not shown: {where}")
     found = reduced.minimized
     ended = {"time": "; stopped at the time limit", "queries": "; stopped at --queries", "interrupt": "; interrupted"}
     inform(

@@ -51,10 +51,17 @@ class SmallerModule:
 
 @dataclass(frozen=True, slots=True)
 class ProposedModules:
-    """Candidates in the order of their keys; ``last`` is the last key looked at, ``None`` when there are no more."""
+    """Candidates in the order of their keys.
+
+    Attributes:
+        candidates: The candidates.
+        last: The last key looked at; ``None`` when there are no more.
+        invalid: Why the edits in between gave no module, a line each.
+    """
 
     candidates: tuple[SmallerModule, ...]
     last: Key | None
+    invalid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ class Minimized:
         others: Other failures met on the way, one for each signature; never accepted.
         steps: Names of the reductions that were accepted, in order.
         trail: The cases that were accepted, in order; the last one is ``case``.
+        invalid: Why edits gave no module, and how often.
     """
 
     case: Case
@@ -70,11 +72,20 @@ class Minimized:
     others: tuple[Other, ...] = ()
     steps: tuple[str, ...] = ()
     trail: tuple[Case, ...] = ()
+    invalid: Counter[str] = dataclasses.field(default_factory=Counter)
 
     @property
     def complete(self) -> bool:
         """Say whether a fixed point was reached: running the search again changes nothing."""
         return self.stopped is None
+
+    @property
+    def unreduced(self) -> str:
+        """Why a search removed nothing."""
+        (often, count), *_ = self.invalid.most_common(1) or [("", 0)]
+        invalid = f"; {self.invalid.total()} edits gave no valid module, {count} of them because: {often}"
+        tried = f"none of the {self.queries - 1} cases tried with less in it shows the failure"
+        return f"{tried}{invalid if often else ''}"
 
     def steps_back(self) -> Iterator[Case]:
         """Yield the smallest case, and some larger ones that were accepted on the way, ever fewer of them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,7 @@ class Search:
         self.started = time.monotonic()
         self.share = 1.0
         self.unentered: _Reached | None = None
+        self.invalid: Counter[str] = Counter()
 
     def run(self) -> Minimized:
         """Reduce until nothing applies any more or a limit is reached."""
@@ -129,8 +131,9 @@ class Search:
         others = tuple(other for name, other in self.others.items() if name != self.signature)
         seconds = time.monotonic() - self.started
         return Minimized(
-            self.state.case, reproduced, self.queries, seconds, stopped, others, tuple(self.steps), tuple(self.trail)
-        )
+            self.state.case, reproduced, self.queries, seconds, stopped, others, tuple(self.steps), tuple(self.trail),
+            self.invalid,
+        )  # fmt: skip
 
     # -- the order of things ----------------------------------------------------------------------------------------
 
@@ -255,6 +258,7 @@ class Search:
             waiting = None
             if proposal is None:
                 return
+            self.invalid.update(proposal.invalid)
             candidates = [item for item in proposal.candidates if item.module_json not in here]
             following = None
             if proposal.last is not None:

@@ -168,6 +168,8 @@ class _SketchEmitter:
             if _excluded(value, cast) and not _excluded(binding.value, binding.cast):
                 raise Invalid("a cast that no value passes")  # only the parser looks
             return relax.MatchCast(var, value, cast)
+        if isinstance(binding.value, Func) and old in uses.uses(binding.value):
+            return self._recursive(old, binding.value, make)
         value, before = self._value(binding.value)
         keep = self._kept(before, value.ty)
         if not keep and any(isinstance(dim, tvm.tirx.IntImm) and int(dim) < 0 for dim in dims_in(value.ty)):
@@ -175,6 +177,16 @@ class _SketchEmitter:
         var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
         self.env[old] = var
         return relax.VarBinding(var, value)
+
+    def _recursive(self, old: Any, func: Func, make: Any) -> Any:
+        """Bind a local function that calls itself: its type has to be known before the body."""
+        params = [self.retype.type(param.ty, self._resolve) for param in func.params]
+        ty = relax.FuncType(params, self.retype.type(func.ret_ty, self._resolve), func.pure)
+        self.env[old] = make(self._name(old, "lv"), ty)
+        function = self._function(func, local=True)
+        if not same_type(function.ty, ty):
+            raise Invalid(f"the type of the recursive {old.name} changed")
+        return relax.VarBinding(self.env[old], function)
 
     def _value(self, value: Any) -> tuple[Any, Any]:
         """Return the new value and the type that the old one had."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import samples
 import tvm
+from test_emit_recursion import Looping
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.case import Case, judge_case
@@ -190,3 +191,24 @@ def test_the_search_is_deterministic() -> None:
     (wanted,) = failing(case, (OracleName.CRASH,))
     first, second = (search(case, wanted, OracleName.CRASH) for _ in range(2))
     assert replace(first, seconds=0.0) == replace(second, seconds=0.0)
+
+
+def test_what_calls_itself_inside_a_function_is_reduced_too() -> None:
+    case = case_of(Looping, plain("LiftTransformParams"))
+    (wanted,) = failing(case, (OracleName.WELL_FORMED,))
+    found = search(case, wanted, OracleName.WELL_FORMED)
+    assert found.complete
+    assert bindings_of(from_json_graph_str(found.case.module_json)) <= 3
+    assert not any("loop is not bound" in why for why in found.invalid)
+
+
+def test_a_search_that_removes_nothing_says_why() -> None:
+    case = case_of(Looping, plain("LiftTransformParams"))
+    (wanted,) = failing(case, (OracleName.WELL_FORMED,))
+    least = search(case, wanted, OracleName.WELL_FORMED).case
+    again = search(least, wanted, OracleName.WELL_FORMED)
+    assert again.case == least
+    assert again.unreduced.startswith(
+        f"none of the {again.queries - 1} cases tried with less in it shows the failure; "
+    )
+    assert f"{again.invalid.total()} edits gave no valid module, " in again.unreduced

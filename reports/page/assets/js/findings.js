@@ -195,7 +195,7 @@ RF.findingHead = function (finding) {
     RF.h("div", { class: "tools" },
       finding.issue && RF.copy("Copy title", () => RF.text(finding.issue).split("\n")[0].slice(2)),
       finding.issue && RF.copy("Copy body", () => RF.text(finding.issue).split("\n").slice(2).join("\n")),
-      finding.issue && RF.text(finding.issue).startsWith("# [Bug]") && RF.h("a", { class: "button", href: RF.filing(finding), target: "_blank", rel: "noopener" }, "New issue"),
+      RF.issueButtons(finding),
       RF.copy("Copy the entry for findings.toml", () => RF.knownEntry(finding)),
       RF.h("a", { class: "button", href: RF.upstream(finding), target: "_blank", rel: "noopener" }, "Search upstream")));
 };
@@ -224,20 +224,31 @@ RF.sourceOf = function (frame) {
 RF.linked = (text) => text.split(/((?:src|include|python)\/[\w./-]+\.(?:cc|h|py))\b/)
   .map((part, at) => (at % 2 ? RF.source(part, part) : part));
 
-// A new issue with title and body; GitHub refuses addresses that are too long: of a long one the title alone.
-RF.filing = function (finding) {
+// Where it is reported, or a new issue. GitHub refuses addresses that are too long: of a long issue the title alone is filled in.
+RF.issueButtons = function (finding) {
+  const link = (href, text, title) => RF.h("a", { class: "button", href, title, target: "_blank", rel: "noopener" }, text);
+  const reported = (finding.known?.reported || "").replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
+  if (reported && finding.known.certain) return link(reported, "Reported upstream", "already reported");
+  if (!finding.issue) return !finding.pass.includes(":") && RF.h("button", { disabled: "", title: "not triaged, or no script shows it: there is no text to file yet" }, "New issue");
   const [title, , ...body] = RF.text(finding.issue).split("\n");
+  if (!title.startsWith("# [Bug]")) return null;
   const short = `https://github.com/apache/tvm/issues/new?title=${encodeURIComponent(title.slice(2))}`;
   const whole = `${short}&body=${encodeURIComponent(body.join("\n"))}`;
-  return whole.length <= 8000 ? whole : short;
+  const notes = [reported && "perhaps already reported", !finding.minimized && "not minimized",
+    whole.length > 8000 && "the body is too long for a link: only the title is filled in, copy the body"].filter(Boolean);
+  return [reported && link(reported, "Perhaps reported upstream", "what fails there fails in the same way"),
+    link(whole.length <= 8000 ? whole : short, "New issue", notes.join("; ") || "with title and body filled in")];
 };
 
-// What a maintainer would type: the pass, and the operator, or else what TVM's own message says without names and numbers.
+// What a maintainer would type: the pass, and the operator, or else what TVM's own message or the title says without names and numbers.
+RF.FILLERS = new Set("after another before does from fails function gives have inside into leaves more that their which with".split(" "));
 RF.upstream = function (finding) {
   const operator = (/\brelax\.(?!expr\b)(\w+(?:\.\w+)*)/.exec(finding.line) || [])[1];
   const said = finding.said.slice(0, 2000).split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/);
   const longest = said.map((part) => part.trim()).sort((a, b) => b.length - a.length)[0] || "";
-  const query = [finding.pass.split(":")[0], operator || longest.split(/\s+/).slice(0, 8).join(" ")].join(" ").trim();
+  const pass = finding.pass.split(":")[0];
+  const title = finding.line.split(/[^\w.]+/).filter((word) => /^[a-z]{4,}$/.test(word) && !RF.FILLERS.has(word)).slice(0, 5).join(" ");
+  const query = [pass, operator || longest.split(/\s+/).slice(0, 8).join(" ") || title].join(" ").trim();
   return `https://github.com/apache/tvm/issues?q=${encodeURIComponent(query)}`;
 };
 
@@ -261,7 +272,7 @@ RF.familyFact = function (finding) {
 RF.findingCode = function (finding) {
   const script = RF.text(finding.script);
   return [
-    finding.module ? RF.code(finding.minimized ? "Minimized module" : "Module, not minimized", RF.text(finding.module))
+    finding.module ? RF.code(!finding.minimized ? "Module, not minimized" : finding.reduced ? "Minimized module" : "Module (not reduced)", RF.text(finding.module))
       : RF.h("p", { class: "dim" }, "The module cannot be printed as TVMScript."),
     RF.code(finding.passes.includes("\n") ? "Passes, in order" : "Pass", finding.passes, { wrap: true }),
     finding.change && RF.code("Changed lines", finding.change),
