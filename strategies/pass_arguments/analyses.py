@@ -14,6 +14,29 @@ _OF_TYPES = (
     "get_static_type", "erase_to_well_defined", "tir_vars_in_type", "definable_tir_vars_in_type",
     "collect_non_negative_expressions",
 )  # fmt: skip
+_PARSED = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32"), flag: R.Tensor((), "bool")) -> R.Tensor("float32", ndim=1):
+        m = T.int64()
+
+        @R.function
+        def loop(flag: R.Tensor((), "bool"), state: R.Tensor("float32", ndim=1)) -> R.Tensor("float32", ndim=1):
+            if flag:
+                made: R.Tensor("float32", ndim=1) = loop(flag, state)
+            else:
+                with R.dataflow():
+                    made = R.negative(state)
+                    R.output(made)
+            return made
+
+        if flag:
+            cast = R.match_cast(x, R.Tensor((m,), "float32"))
+            end = R.add(cast, cast)
+        else:
+            end = loop(flag, x)
+        return end
+"""
 _QUESTIONS = (
     *(f"relax.analysis.{name}(f)" for name in _OF_FUNCTIONS),
     *(f"[relax.analysis.{name}(v.ty) for v in relax.analysis.all_vars(f)]" for name in _OF_TYPES),
@@ -24,6 +47,15 @@ _QUESTIONS = (
     "[v.ty._relax_script() for v in relax.analysis.all_vars(f)]",
     "[part.script(show_all_ty=False) for part in (f, *f.body.blocks)]",
     "[v[0] for v in relax.analysis.all_vars(f) if isinstance(v.ty, relax.TensorType)]",
+    'relax.analysis.contains_impure_call(f, relax.Var("own", f.ty))',
+    'tvm.IRModule({"outside": relax.ExternFunc("outside", f.ty)}).script()',
+    "relax.PackedFuncType().script()",
+    "[relax.distributed.DTensorType(v.ty, relax.distributed.DeviceMesh((2, 2), [0, 1, 2, 3]), "
+    'relax.distributed.Placement.from_text("S[0], R")).script() for v in relax.analysis.all_vars(f) '
+    "if isinstance(v.ty, relax.TensorType) and v.ty.ndim > 0]",
+    "(lambda a: relax.analysis.suggest_layout_transforms(tvm.te.create_prim_func([a, *tvm.topi.split(a, 2)]), "
+    '[lambda i, j: (j, i)] * 2))(tvm.te.placeholder((4, 6), "float32", name="a"))',
+    f"tvm.script.from_source({_PARSED!r})",
 )
 
 

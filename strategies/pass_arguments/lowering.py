@@ -135,8 +135,9 @@ def bounded_fusion(choices: Choices, facts: Facts) -> str:
 
 
 def tune(choices: Choices, facts: Facts) -> str:
-    """Draw MetaScheduleApplyDatabase: with records that split loops."""
-    return _module_pass(f"tuned(mod, {2 + choices.index(3)})", "MetaScheduleApplyDatabase")
+    """Draw MetaScheduleApplyDatabase: with records that split loops, perhaps behind a pass that tunes."""
+    factor, tuner = 2 + choices.index(3), choices.pick(("", "", ', "relax"', ', "tir"'))
+    return _module_pass(f"tuned(mod, {factor}{tuner})", "MetaScheduleApplyDatabase")
 
 
 def _module_pass(body: str, name: str) -> str:

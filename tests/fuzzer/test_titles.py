@@ -464,7 +464,7 @@ def test_the_condition_and_what_is_lost_are_told(
     functions: str, expression: str, oracle: OracleName, title: str
 ) -> None:
     module = tvm.script.from_source(f"@I.ir_module\nclass Module:{functions}")
-    name = (re.search(r"transform\.([A-Z]\w+)", expression) or re.match(r"(\w+)", title))[1]  # type: ignore[index]
+    name = (re.search(r"transform\.([A-Z]\w+)", expression) or re.match(r"(\w+)", title))[1]  # type: ignore[index]  # one of the two
     case = case_of(module, name, expression or f"relax.transform.{name}()")
     assert title_of(case, failed(case, oracle)).startswith(title)
 

@@ -184,13 +184,13 @@ def test_a_suggestion_that_fails_is_one_call() -> None:
 
 def test_a_script_has_a_copy_of_what_makes_records() -> None:
     name = "MetaScheduleApplyDatabase"
-    text = f'tvm.transform.module_pass(lambda mod, _: tuned(mod, 3), opt_level=0, name="{name}")'
+    text = f'tvm.transform.module_pass(lambda mod, _: tuned(mod, 3, "tir"), opt_level=0, name="{name}")'
     module = tvm.IRModule(Stages.functions, global_infos={"vdevice": [I.vdevice("llvm")]})
     case, verdict = failing(module, name, text, OracleName.POSTCONDITION)
     script = short_forms(case, verdict).scripts[0]
-    assert "def tuned(module, factor):" in script.text
+    assert 'def tuned(module, factor, tuner=""):' in script.text
     assert '"""' not in script.text
-    assert "After = tuned(Before, 3)" in script.text
+    assert 'After = tuned(Before, 3, "tir")' in script.text
     assert check_text(script.text, script.ending).confirmed
 
 

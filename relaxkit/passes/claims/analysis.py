@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -273,3 +274,56 @@ def _patterns(expr: Any) -> Iterator[tuple[Any, Any]]:
         if expr.op.name == "relax.call_tir" and isinstance(expr.args[1], relax.Tuple):
             kernel, operands = expr.args[0].name_hint, [dpl.wildcard() for _ in expr.args[1].fields]
             yield dpl.is_call_tir(kernel, operands), dpl.is_call_tir(kernel, [*operands, dpl.wildcard()])
+
+
+@claimed(
+    "what is not well formed is told",
+    "tvm/relax/analysis/analysis.py and src/relax/analysis/well_formed.cc: the rules that check_well_formed lists",
+)
+def ill_formed_accepted(ran: Any) -> str:
+    """Find code that breaks a rule and that is taken for well formed behind the blocks of a function."""
+    for name, function in relax_functions(ran.before):
+        for what, module in _ill_formed(function):
+            if relax.analysis.check_well_formed(module, check_ty=False):
+                return f"{what} is taken for well formed\ntakes {what} behind {name} for well formed"
+    return ""
+
+
+def _ill_formed(function: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is not well formed, each with a module of a function that has it."""
+    x, made, inner = (relax.Var(name, relax.TensorType([2], "float32")) for name in ("x", "made", "inner"))
+    call = relax.op.negative(x)
+    part = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(inner, call)])], inner)
+    branched = relax.If(relax.Var("flag", relax.TensorType([], "bool")), part, part)
+    rows = {
+        "a call in a call": [(made, relax.op.negative(call))],
+        "a call in a tuple": [(made, relax.Tuple([x, call]))],
+        "a sequence bound to a variable": [(made, part)],
+        "a variable that nothing binds": [(made, inner)],
+        "a variable of a branch behind it": [(made, branched), (relax.Var("last", x.ty), inner)],
+        "a variable that is bound twice": [(made, call), (made, call)],
+        "a function that the module lacks": [(made, relax.Call(tvm.ir.GlobalVar("lacking"), [x]))],
+        "a dataflow variable outside of dataflow": [(relax.DataflowVar("flows", x.ty), call), (made, call)],
+    }
+    for what, bindings in rows.items():
+        block = relax.BindingBlock([relax.VarBinding(*each) for each in bindings])
+        params = [*function.params, x, *([branched.cond] if "branch" in what else [])]
+        body = relax.SeqExpr([*function.body.blocks, block], made)
+        yield what, tvm.IRModule({"main": relax.Function(params, body, relax.AnyType(), function.is_pure)})
+    yield "a parameter of two functions", tvm.IRModule({name: relax.Function([x], x, x.ty) for name in ("f", "g")})
+
+
+_WRONG_PARTS = (
+    lambda: relax.ShapeType(1),
+    lambda: relax.ShapeType([1, 2], ndim=3),
+    lambda: relax.TensorType([1, 2], ndim=3),
+)
+
+
+@claimed("parts that make no type are refused", 'src/relax/ir/dependent_type.cc: "Cannot both specify ..."')
+def wrong_parts_taken(ran: Any) -> str:
+    """Find a type that is made of what makes none."""
+    for make in _WRONG_PARTS:
+        with contextlib.suppress(TypeError, ValueError):
+            return f"a type is made of wrong parts\nmakes {make()}"
+    return ""

@@ -98,6 +98,8 @@ ROWS: tuple[Contract, ...] = (
             analysis.purity_misjudged,
             analysis.recursion_missed,
             analysis.pattern_mismatched,
+            analysis.ill_formed_accepted,
+            analysis.wrong_parts_taken,
         ),
     ),
     Contract(
