@@ -81,26 +81,28 @@ ARGUMENTS = {
 }
 
 
-def acts(name: str, modules: Sequence[Any]) -> list[str]:
-    """What a pass does to each prepared module: ``changed``, ``same``, ``raised`` or ``died``.
+def acts(name: str, modules: Sequence[Any], texts: Sequence[str] = ()) -> list[str]:
+    """What a pass, by its simplest text or by one for each, does to prepared modules: ``changed``, ``same``, ``raised``
+    or ``died``.
 
     In children, one for as many modules as it survives, because passes kill processes.
     """
+    given = list(zip(modules, texts or [expression(name)] * len(modules), strict=True))
     said: list[str] = []
     while len(said) < len(modules):
-        rest = modules[len(said) :]
-        answers = in_child(lambda module: _act(name, module), rest)
+        rest = given[len(said) :]
+        answers = in_child(lambda pair: _act(name, *pair), rest)
         said += answers
         if len(answers) < len(rest):
             said.append("died")
     return said
 
 
-def _act(name: str, module: Any) -> str:
+def _act(name: str, module: Any, text: str) -> str:
     from oracles.core.subject import Subject
     from relaxkit.passes.pass_ref import PassRef
 
-    subject = Subject(module, (PassRef(name, expression(name)),))
+    subject = Subject(module, (PassRef(name, text),))
     if subject.facts is None:
         return "raised"
     return {None: "raised", True: "changed", False: "same"}[subject.changed]
