@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tvm
 from tvm import relax, te, tirx
 
 from strategies.constructs import composites, shapes
@@ -15,6 +16,10 @@ from strategies.idioms.idiom import BlockKind, IdiomTable
 from strategies.idioms.parts import UNIT, added, floats, fresh, joined, product, relu, times, variable, width
 from strategies.idioms.stages import UNMERGEABLE
 from strategies.kernels import choose as kernels
+from strategies.kernels import in_place
+from strategies.kernels.builder import KernelBuilder
+from strategies.kernels.drawn import known
+from strategies.kernels.stages import combine
 from strategies.kernels.table import KERNELS
 from strategies.scope.bounds import Bounds
 from strategies.scope.emitter import block_function
@@ -174,6 +179,8 @@ _IMAGE: tuple[Step, ...] = (
 def image_network(scope: Scope) -> Value:
     """Plant a convolution of four or eight channels, and four operators or more on the images that it gives."""
     data = _tensor(scope, [1, 4, _SIDE, _SIDE])
+    if scope.index(4) == 3:
+        data = scope.emit(op.image.resize2d(data.expr, (_SIDE, _SIDE), method="nearest_neighbor"), data.bounds)
     image = scope.emit(op.nn.conv2d(data.expr, _tensor(scope, [4 + 4 * scope.index(2), 4, 1, 1]).expr), _REACH)
     others = []
     for _ in range(4 + scope.index(4)):
@@ -420,3 +427,80 @@ def collectives(scope: Scope) -> Value:
         )
         value = scope.emit(scope.pick(calls)(value.expr), value.bounds)
     return value
+
+
+@TABLE.idiom("FuseTIR", needs=(Feature.INPLACE_KERNELS, Feature.PRIVATE_CALLS))
+def fused_in_place(scope: Scope) -> Value:
+    """Plant a function for FuseTIR whose kernels write into its parameter, one after the other."""
+    if scope.frame.device is not None:
+        raise Infeasible("the parameters of a typed function are bound to a device")
+    value = in_place.fresh(scope, _tensor(scope, [2 + scope.index(2), 3]))
+    parameter = relax.Var("a", relax.TensorType(list(value.shape), value.dtype))
+    bounds = [value.known]
+
+    def body(emit: Callable[..., Any]) -> Any:
+        last = parameter
+        for _ in range(2):
+            kernel = KernelBuilder()
+            source = kernel.operand(Value(last, value.ty, bounds[0]))
+            bounds[0] = known(combine(scope, kernel, [source], True))
+            var = scope.builder.add_func(kernel.finish({"tirx.noalias": True}), in_place.NAME)
+            last = emit(op.call_tir_inplace(var, relax.Tuple([last]), [0], [parameter.ty]))
+        return last
+
+    function = block_function(scope.builder, [parameter], body, {"Primitive": True})
+    return scope.emit(relax.Call(scope.builder.add_func(function, "fused_in_place"), [value.expr]), bounds[0])
+
+
+@TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS, Feature.NON_EXECUTABLE), weight=2)
+def kernel_loss(scope: Scope) -> Value:
+    """Plant a loss of a product by a kernel whose gradient is a function that the pass finds by its name."""
+    if scope.module.function_room <= 0:
+        raise Infeasible("no room for a loss")
+    scope.module.function_room -= 1
+    ty = relax.TensorType([2 + scope.index(2), 3], "float32")
+    parameters = [relax.Var(name, ty) for name in "xy"]
+    scaled = {"scale": 0.5} if scope.flip() else {}
+
+    def body(emit: Callable[..., Any]) -> Any:
+        made = scope.builder.call_te_with_grad(
+            tvm.topi.multiply, *parameters, te_grad_name="product", te_grad_kwargs=scaled
+        )
+        return emit(op.sum(emit(op.tanh(emit(made)))))
+
+    name = scope.module.fresh_name("loss")
+    scope.builder.add_func(block_function(scope.builder, parameters, body, {"global_symbol": name}), name)
+    return scope.tensor()
+
+
+@TABLE.idiom(
+    "LegalizeOps", also_for=("LowerRuntimeBuiltin", "CallTIRRewrite"), needs=(Feature.NON_EXECUTABLE,), weight=3
+)
+def seldom_called(scope: Scope) -> Value:
+    """Plant views of tensors of which little is known, results in nested tuples, and operators in rare forms."""
+    way = scope.index(4)
+    value = _tensor(scope, [4, 4])
+    if way == 0:
+        boxes, count, indices = (
+            fresh(scope, dims, dtype, Bounds(0, 2, True))
+            for dims, dtype in (((2, 5, 6), "float32"), ((2,), "int32"), ((2, 5), "int32"))
+        )
+        call = op.vision.non_max_suppression(
+            boxes.expr, count.expr, indices.expr, return_indices=scope.flip(), soft_nms_sigma=0.5
+        )
+        made = scope.emit(call)
+        return scope.item(made, 0) if made.is_tuple else made
+    if way == 1:
+        scale, zero = (fresh(scope, [4], dtype, Bounds(1.0, 2.0)) for dtype in ("float32", "float16"))
+        packed = scope.emit(op.quantize(value.expr, scale.expr, zero.expr, scope.index(2), "float8_e4m3fn"))
+        return scope.emit(op.dequantize(packed.expr, scale.expr, zero.expr, scope.index(2), "float32"))
+    if way == 2:
+        inner = relax.TupleType([relax.TensorType([4], "int32"), relax.TensorType([2, 2], "float16")])
+        given = [relax.ExternFunc("outside"), relax.Tuple([value.expr])]
+        types = [relax.TupleType([relax.TensorType([2, 3], "float32"), inner])]
+        return scope.item(scope.emit(relax.Call(tvm.ir.Op.get("relax.call_dps_packed"), given, ty_args=types)), 0)
+    vague = (relax.TensorType(dtype="float32"), relax.TensorType(), relax.TensorType([16], "float32"), value.ty)
+    seen = scope.emit(op.call_pure_packed("outside", value.expr, ty_args=scope.pick(vague)))
+    shape = scope.pick((None, [16], [8], [2, 4]))
+    dtype = scope.pick((None, "float32", "int32"))
+    return scope.emit(op.memory.view(seen.expr, None if shape is None else relax.ShapeExpr(shape), dtype))

@@ -50,11 +50,15 @@ _QUESTIONS = (
     'relax.analysis.contains_impure_call(f, relax.Var("own", f.ty))',
     'tvm.IRModule({"outside": relax.ExternFunc("outside", f.ty)}).script()',
     "relax.PackedFuncType().script()",
-    "[relax.distributed.DTensorType(v.ty, relax.distributed.DeviceMesh((2, 2), [0, 1, 2, 3]), "
-    'relax.distributed.Placement.from_text("S[0], R")).script() for v in relax.analysis.all_vars(f) '
-    "if isinstance(v.ty, relax.TensorType) and v.ty.ndim > 0]",
-    "(lambda a: relax.analysis.suggest_layout_transforms(tvm.te.create_prim_func([a, *tvm.topi.split(a, 2)]), "
-    '[lambda i, j: (j, i)] * 2))(tvm.te.placeholder((4, 6), "float32", name="a"))',
+    (
+        "[relax.distributed.DTensorType(v.ty, relax.distributed.DeviceMesh((2, 2), [0, 1, 2, 3]), "
+        'relax.distributed.Placement.from_text("S[0], R")).script() for v in relax.analysis.all_vars(f) '
+        "if isinstance(v.ty, relax.TensorType) and v.ty.ndim > 0]"
+    ),
+    (
+        "(lambda a: relax.analysis.suggest_layout_transforms(tvm.te.create_prim_func([a, *tvm.topi.split(a, 2)]), "
+        '[lambda i, j: (j, i)] * 2))(tvm.te.placeholder((4, 6), "float32", name="a"))'
+    ),
     f"tvm.script.from_source({_PARSED!r})",
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from strategies.constructs.differentiable import draw_gradient
 from strategies.detect.module_facts import Facts, Parameter, array_text
 from strategies.pass_arguments.lowering import with_option
 from strategies.pass_arguments.row import Constructor, call, some, strings
@@ -179,3 +180,16 @@ def append_loss(choices: Choices, facts: Facts) -> str:
     named = some(choices, f'new_func_name="{name}_trained"', 3)
     way = f'relax.training.loss.{loss}("{reduction}")'
     return call("AppendLoss", f'"{name}"', f"{way}({ty}, {ty})", named)
+
+
+_PRODUCT = (
+    'tvm.register_global_func("tvm.relax.te_grad._register.product", lambda _, call, given, ctx: ctx.emit_te('
+    "lambda g, a, b, scale=1.0: [tvm.topi.multiply(g, b), tvm.topi.multiply(g, a)], given, *call.args[1], "
+    "**call.attrs.te_grad_kwargs), override=True)"
+)
+
+
+def gradient(choices: Choices, facts: Facts) -> str:
+    """Draw Gradient, behind what registers the gradient of a kernel where the module calls one that has it."""
+    text = draw_gradient(choices, facts.losses, facts.names)
+    return f"[{_PRODUCT}, {text}][1]" if facts.calls["call_tir_with_grad"] else text

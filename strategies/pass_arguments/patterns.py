@@ -36,13 +36,20 @@ _REGISTERED = (
 )
 
 
+_CUTLASS = '__import__("tvm.relax.backend.cuda.cutlass").relax.backend.get_patterns_with_prefix("cutlass")'
+"""The patterns of TVM with most conditions, which are checked on a CPU as well."""
+
+
 def fuse_by_pattern(choices: Choices, facts: Facts) -> str:
     """Draw FuseOpsByPattern: one to three patterns, longer ones first, since the first match takes its operators."""
     terms = choices.subset(facts.chains)[:3] if facts.chains else []
     drawn = [drawn_pattern(choices, term) for term in terms] or [choices.pick(COMMON)]
     backend = ABSENT if choices.index(16) == 15 else EXTERNAL
     patterns = ", ".join(_entry(choices, f"{backend}.{name}", text) for name, text in drawn)
-    if choices.index(8) == 7:
+    way = choices.index(16)
+    if way == 13:
+        return call("FuseOpsByPattern", _CUTLASS)
+    if way >= 14:
         return _REGISTERED.format(patterns=patterns, backend=backend)
     return call(
         "FuseOpsByPattern",

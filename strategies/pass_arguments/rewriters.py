@@ -254,12 +254,18 @@ def _of_tuples(choices: Choices, fields: list[Term]) -> str:
     return _module_rewriter(choices, parameters, f"({computed})", f"({computed})", f"R.Tuple({', '.join(types)})")
 
 
+def _present(facts: Facts) -> tuple[tuple[str, str, str], ...]:
+    """List the rewriters of which the module has the operator."""
+    names = ((each, each[1].strip("(").split("(")[0][2:]) for each in _SOURCES)
+    return tuple(each for each, name in names if f"relax.{name}" in facts.operators)
+
+
 def _rewriter(choices: Choices, facts: Facts) -> str:
     if (fields := _tuple_fields(facts)) and choices.index(3) == 2:
         return _of_tuples(choices, fields)
-    present = [each for each in _SOURCES if f"relax.{each[1].strip('(').split('(')[0][2:]}" in facts.operators]
+    present = _present(facts)
     if (present and choices.index(3)) or not choices.index(4):
-        return _from_module(choices, facts, tuple(present) or _SOURCES)
+        return _from_module(choices, facts, present or _SOURCES)
     pattern, becomes = _matched(choices, facts)
     made = "relax.dpl.PatternMatchingRewriter.from_pattern"
     return f"(lambda pattern: {made}(pattern, lambda call, found: {becomes}))({pattern})"
@@ -269,7 +275,10 @@ def rewriter(choices: Choices, facts: Facts) -> str:
     """Draw PatternMatchingRewriter: of a pattern, of a module with pattern and replacement, or of two of these."""
     text = _rewriter(choices, facts)
     if choices.index(4) == 3:
-        text = f"{text} | {_rewriter(choices, facts)}"
+        more = _rewriter(choices, facts)
+        if (present := _present(facts)) and choices.index(2):  # two that may bring functions
+            text, more = (_from_module(choices, facts, present) for _ in range(2))
+        text = f"{text} | {more}"
     return f"(lambda rewriter: {_module_pass('rewriter(mod)')})({text})"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from relaxkit.compat.known import lacking_passes
-from strategies.constructs.differentiable import draw_gradient
 from strategies.detect.module_facts import Facts
 from strategies.idioms.idiom import SUFFIX
 from strategies.idioms.planting import passes_for
@@ -13,6 +12,7 @@ from strategies.pass_arguments.binding import (
     bind_params,
     bind_symbols,
     dead_code,
+    gradient,
     lazy_transform,
     lift,
     mixed_precision,
@@ -153,7 +153,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("FuseTransposeMatmul", weight=53, aimed_weight=5, finds=calls_all(matmul=1, permute_dims=1)),
     PassRow(
         "Gradient",
-        lambda choices, facts: draw_gradient(choices, facts.losses, facts.names),
+        gradient,
         weight=1560,
         aimed_weight=70,
         meant_for=lambda facts: bool(facts.losses),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tvm
@@ -313,7 +313,7 @@ def _ill_formed(function: Any) -> Iterator[tuple[str, Any]]:
     yield "a parameter of two functions", tvm.IRModule({name: relax.Function([x], x, x.ty) for name in ("f", "g")})
 
 
-_WRONG_PARTS = (
+_WRONG_PARTS: tuple[Callable[[], Any], ...] = (
     lambda: relax.ShapeType(1),
     lambda: relax.ShapeType([1, 2], ndim=3),
     lambda: relax.TensorType([1, 2], ndim=3),
