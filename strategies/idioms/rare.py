@@ -504,3 +504,28 @@ def seldom_called(scope: Scope) -> Value:
     shape = scope.pick((None, [16], [8], [2, 4]))
     dtype = scope.pick((None, "float32", "int32"))
     return scope.emit(op.memory.view(seen.expr, None if shape is None else relax.ShapeExpr(shape), dtype))
+
+
+@TABLE.idiom(
+    "StaticPlanBlockMemory",
+    needs=(Feature.LOWERED, Feature.SYMBOLIC_SHAPES, Feature.NON_EXECUTABLE, Feature.FUNCTION_ATTRS),
+    place=BlockKind.ORDINARY,
+)
+def planned_dims(scope: Scope) -> Value:
+    """Plant allocations of symbolic dims, and a call that is given such a dim, in a function that bounds some."""
+    if scope.frame.pure_only or not (scope.frame.symbol_list or scope.can_add_parameter()):
+        raise Infeasible("no room for lowered code, or for a parameter that defines a dim")
+    dim = scope.pick(tuple(scope.frame.symbol_list or shapes.symbol_parameter(scope).shape[:1]))
+    scope.frame.impure = True
+    if not scope.frame.called and not scope.branches:
+        scope.frame.attrs |= {"tir_var_upper_bound": {dim.name: 8}, "tir_non_negative_var": [dim.name]}
+    made, room = (
+        scope.emit(op.builtin.alloc_tensor(relax.ShapeExpr(dims), dtype, 0), UNIT)
+        for dims, dtype in (([dim], "float32"), ([2 * (dim * 4) + 64], "uint8"))
+    )
+    row = te.placeholder((te.var("n", "int64"),), "float32", name="A")
+    kernel = te.create_prim_func([row, te.compute(row.shape, lambda at: row[at] * 2.0)], index_dtype_override="int64")
+    var = scope.builder.add_func(kernel.without_attr("global_symbol"), "filled")
+    scope.builder.emit(op.vm.call_tir_dyn(var, [made.expr, relax.ShapeExpr([dim])]), "_")
+    scope.values.remove(room)
+    return made

@@ -173,7 +173,7 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: _weighted(facts) or _transforms(facts),
     ),
     PassRow("LegalizeOps", legalize, weight=105),
-    PassRow("LegalizeRedistribute", weight=36, aimed_weight=8, finds=_spread),
+    PassRow("LegalizeRedistribute", weight=44, aimed_weight=8, finds=_spread),
     PassRow(
         "LiftTransformParams",
         lift,
