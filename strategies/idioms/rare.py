@@ -529,3 +529,21 @@ def planned_dims(scope: Scope) -> Value:
     scope.builder.emit(op.vm.call_tir_dyn(var, [made.expr, relax.ShapeExpr([dim])]), "_")
     scope.values.remove(room)
     return made
+
+
+@TABLE.idiom("RemoveUnusedOutputs", needs=(Feature.PRIVATE_CALLS, Feature.TUPLES, Feature.UNUSED_OUTPUTS))
+def some_outputs(scope: Scope) -> Value:
+    """Plant a call of a private function of three results or more, of which two are used."""
+    if scope.frame.device is not None:
+        raise Infeasible("the parameters of a typed function are bound to a device")
+    value = floats(scope, static=True, bounds=UNIT)
+    parameter = relax.Var("a", relax.TensorType(list(value.shape), value.dtype))
+    count = 3 + scope.index(2)
+
+    def body(emit: Callable[..., Any]) -> Any:
+        return relax.Tuple([emit(op.multiply(parameter, relax.const(at + 1, value.dtype))) for at in range(count)])
+
+    var = scope.builder.add_func(block_function(scope.builder, [parameter], body, {}, dataflow=False), "some_outputs")
+    parts = [Value(None, value.ty, Bounds(-2.0 - 2.0 * at, 2.0 + 2.0 * at)) for at in range(count)]
+    whole = scope.emit(relax.Call(var, [value.expr]), parts=parts)
+    return joined(scope, [scope.item(whole, scope.index(2)), scope.item(whole, count - 1)])

@@ -65,6 +65,8 @@ def bind_symbols(choices: Choices, facts: Facts) -> str:
         number = str(1 + choices.index(4))
         value = number if choices.index(4) < 3 else f'tirx.IntImm("int64", {number})'
         entries.append(f'"{name}": {value}')
+    if choices.index(16) == 15:
+        entries.append('"no_such_dim": 2')
     where = f'"{function.name}"' if not whole and (facts.relax_functions > 1 or choices.index(2)) else ""
     if not function.cast_symbols and choices.index(4) == 3:
         return _by_dim(where, entries)
@@ -185,7 +187,7 @@ def append_loss(choices: Choices, facts: Facts) -> str:
 _PRODUCT = (
     'tvm.register_global_func("tvm.relax.te_grad._register.product", lambda _, call, given, ctx: ctx.emit_te('
     "lambda g, a, b, scale=1.0: [tvm.topi.multiply(g, b), tvm.topi.multiply(g, a)], given, *call.args[1], "
-    "**call.attrs.te_grad_kwargs), override=True)"
+    'primfunc_name_hint="product_grad", **call.attrs.te_grad_kwargs), override=True)'
 )
 
 
