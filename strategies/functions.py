@@ -14,7 +14,7 @@ from strategies.constructs import attributes, closures, devices, shapes, unused,
 from strategies.constructs.calls import call
 from strategies.idioms import BlockKind, Planned, plant_planned
 from strategies.scope import results
-from strategies.scope.body import FunctionBody, apart, split
+from strategies.scope.body import FunctionBody, apart, cut, split
 from strategies.scope.bounds import default_bounds
 from strategies.scope.choices import Draw
 from strategies.scope.emitter import with_attrs
@@ -239,6 +239,8 @@ def finish(
         sequence = apart(sequence, blocks)  # seldom: every pass joins them, and so changes the module
     if frame.split_blocks:
         sequence = split(sequence)
+    if not scope.forbids(Feature.ORDINARY_BLOCKS):
+        sequence = cut(sequence, scope.module.aimed, scope.index)
     builder.end_scope()
     attrs = _attributes(scope, plan, len(inputs))
     impure = frame.impure and "relax.force_pure" not in attrs

@@ -95,6 +95,11 @@ _DEATHS = re.compile(r"signal \d+|hang|memory")
 _RAISED = re.compile(r"[A-Z]\w*(?:Error|Exception|Iteration|Interrupt)$")
 
 
+def is_of_another_type(found: Evidence) -> bool:
+    """Say whether TVM's checker objects to a variable that is bound to a value of another type."""
+    return "cannot be assigned to a variable of type" in found.message
+
+
 def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
     """Return the symptom of a failure.
 

@@ -12,6 +12,7 @@ import pytest
 
 from fuzzer.core.case import Case
 from fuzzer.core.text import counted, first_line, printable
+from fuzzer.findings.symptom import is_of_another_type
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
@@ -101,11 +102,11 @@ def _refusal(verdict: Verdict) -> list[str]:
     return [printable(f"if the pass is meant to refuse such modules: PASS.contract = {contract} (docs/own-pass.md)")]
 
 
-def _cast_hint(verdict: Verdict, script: str) -> list[str]:
+def _cast_hint(verdict: Verdict, module: str) -> list[str]:
     """Name what own-pass.md says of patterns, where the type of a cast value does not fit."""
-    ill_typed = "cannot be assigned to a variable of type" in verdict.shown.message and _CAST in script
+    ill_typed = verdict.oracle is OracleName.WELL_FORMED and is_of_another_type(verdict.shown) and _CAST in module
     hint = "if the pass uses rewrite_call: patterns also match through match_cast (docs/own-pass.md shows what to do)"
-    return [hint] if ill_typed and verdict.oracle is OracleName.WELL_FORMED else []
+    return [hint] if ill_typed else []
 
 
 _CAST, _MOST_CASTS = "R.match_cast(", 3

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
+from relaxkit.ir.walk import is_constant, operator_of
 from strategies.scope.bounds import BFLOAT as BFLOAT
 from strategies.scope.bounds import FLOAT8 as FLOAT8
 from strategies.scope.bounds import LOW_PRECISION as LOW_PRECISION
@@ -100,6 +101,17 @@ def typical(scope: Scope, dtype: str, shape: Sequence[int] = (), bounds: Bounds 
     return Value(expr, expr.ty, Bounds(lo, hi, lo.is_integer() and hi.is_integer()))
 
 
+def _constants_of(scope: Scope, value: Value) -> list[Value]:
+    """Return the constants that a value is computed from: a pattern may ask for one in two places."""
+    call = scope.builder.lookup_binding(value.expr) if isinstance(value.expr, relax.Var) else None
+    found = []
+    for each in call.args if call is not None and operator_of(call) else ():
+        if is_constant(each) and isinstance(each.ty, relax.TensorType) and (array := each.value.numpy()).size:
+            bounds = Bounds(float(array.min()), float(array.max()), not is_float(str(each.ty.dtype)))
+            found.append(Value(each, each.ty, bounds))
+    return found
+
+
 def _wider(scope: Scope, dims: Sequence[int]) -> Sequence[int]:
     """Return a shape that stretches what has the given one, where that is affordable."""
     stretched = [2 if dim == 1 else dim for dim in dims]
@@ -112,7 +124,7 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
 
     Once in three times it is any value at hand that broadcasts, whichever of the two is stretched by it. Where the
     caller of ``ir_modules`` aims at the operator, it is before that, once in six times, ``value`` itself, and twice
-    in five times a number that a simplification may look for.
+    in five times a number that a simplification may look for, often the one that ``value`` is computed from.
     """
     dims, dtype = value.shape, dtype or value.dtype
 
@@ -128,6 +140,9 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
     if scope.aimed and dtype == value.dtype and scope.index(6) == 5:
         return scope.guard(value, bounds)
     if scope.aimed and dtype != "bool" and scope.index(5) > 2:
+        before = [each for each in _constants_of(scope, value) if fits(each)]
+        if before and scope.index(2):
+            return scope.guard(before[0], bounds)
         # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape, and forget what a shape does.
         full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS)
         kind = scope.index(5) if full else 0

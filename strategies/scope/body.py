@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tvm import relax
 from tvm.relax.expr import _update_type
 
 from relaxkit.ir.edits import without_dead
+from relaxkit.ir.walk import operator_of
 from strategies.scope.features import Feature
 from strategies.scope.filler import filled_with
 from strategies.scope.frame import setting
@@ -31,17 +32,20 @@ def _blocks_with_unused(blocks: Sequence[Any], result: Any) -> list[tuple[Any, s
 
 
 def _local(block: Any, outputs: set[Any]) -> Any:
-    renaming = _Renaming()
-    bindings = []
-    for binding in block.bindings:
+    return relax.DataflowBlock(_bound(block.bindings, outputs, relax.DataflowVar, _Renaming()))
+
+
+def _bound(bindings: Sequence[Any], chosen: set[Any], kind: type, renaming: _Renaming) -> list[Any]:
+    """Return bindings of which the chosen variables are of another kind."""
+    made = []
+    for binding in bindings:
         value = renaming.visit_expr(binding.value)
         var = binding.var
-        if var in outputs:
-            var = relax.DataflowVar(var.name, var.ty)
-            renaming.known[binding.var] = var
+        if var in chosen:
+            var = renaming.known[binding.var] = kind(var.name, var.ty)
         cast = isinstance(binding, relax.MatchCast)
-        bindings.append(relax.MatchCast(var, value, binding.ty) if cast else relax.VarBinding(var, value))
-    return relax.DataflowBlock(bindings)
+        made.append(relax.MatchCast(var, value, binding.ty) if cast else relax.VarBinding(var, value))
+    return made
 
 
 @relax.expr_functor.mutator
@@ -56,7 +60,7 @@ class _Renaming(relax.PyExprMutator):
         return self.known.get(op, op)
 
     def visit_dataflow_var_(self, op: Any) -> Any:
-        return op
+        return self.known.get(op, op)
 
 
 class FunctionBody:
@@ -206,6 +210,59 @@ def _output(scope: Scope, value: Value) -> None:
             expr = relax.op.permute_dims(value.expr, list(range(value.rank)))
     with setting(scope, keep_outputs=True):
         scope.emit(expr, value.bounds, parts=value.parts, part_of=part_of, device=value.device)
+
+
+def cut(sequence: Any, operators: Collection[str], draw: Callable[[int], int]) -> Any:
+    """Put a call of one of some operators out of its dataflow block, which keeps an operand of the call before it.
+
+    A pass that looks through the call before finds a variable that it must not use there.
+
+    Args:
+        sequence: A normalised ``SeqExpr``; it stays as it is where no such call is.
+        operators: The operators of both calls.
+        draw: Draws an index below a number: whether it is done where it may be, and what becomes of all that is behind
+            the call: it goes with it, or becomes a dataflow block of its own.
+    """
+    for index, block in enumerate(sequence.blocks):
+        place = _chained(block.bindings, operators) if isinstance(block, relax.DataflowBlock) else 0
+        if not place:
+            continue
+        if (way := draw(4)) < 2:
+            return sequence
+        end = len(block.bindings) if way == 2 else place + 1
+        parts = [block.bindings[:place], block.bindings[place:end], block.bindings[end:]]
+        seen = [_free(part) for part in (*parts[1:], [])]
+        outputs = [{*_variables(parts[0])} & (seen[0] | seen[1]), {*_variables(parts[1])}, set()]
+        renaming, made = _Renaming(), []
+        for number, (part, chosen) in enumerate(zip(parts, outputs, strict=True)):
+            local = {var for var in chosen if isinstance(var, relax.DataflowVar)}
+            kind = relax.BindingBlock if number == 1 else relax.DataflowBlock
+            made += [kind(_bound(part, local, relax.Var, renaming))] * bool(part)
+        cut_up = relax.SeqExpr([*sequence.blocks[:index], *made, *sequence.blocks[index + 1 :]], sequence.body)
+        _update_type(cut_up, sequence.ty)
+        return cut_up
+    return sequence
+
+
+def _chained(bindings: Sequence[Any], operators: Collection[str]) -> int:
+    """Return the place of the first call on the result of another, of which an operand is not used from there on."""
+    calls: dict[Any, Any] = {}
+    for place, binding in enumerate(bindings):
+        if operator_of(binding.value) in operators:
+            before = [calls[each] for each in binding.value.args if each in calls]
+            kept = {each for call in before for each in call.args if isinstance(each, relax.DataflowVar)}
+            if kept - _free(bindings[place:]):
+                return place
+            calls[binding.var] = binding.value
+    return 0
+
+
+def _variables(bindings: Sequence[Any]) -> list[Any]:
+    return [binding.var for binding in bindings]
+
+
+def _free(bindings: Sequence[Any]) -> set[Any]:
+    return {var for binding in bindings for var in relax.analysis.free_vars(binding.value)}
 
 
 def split(sequence: Any) -> Any:

@@ -320,3 +320,44 @@ def test_a_draw_that_ends_early_says_nothing(capfd: pytest.CaptureFixture[str]) 
 def test_an_option_of_another_kind_is_one_line(options: Any, said: str) -> None:
     with pytest.raises(ValueError, match=f"{said}$"):
         ir_modules(**options)
+
+
+def private_chains(module: Any, operator: str) -> int:
+    """Count calls on the result of another in an earlier dataflow block, which takes what that keeps to itself."""
+    found = 0
+    for _, function in relax_functions(module):
+        made = {each.binding.var: each for each in places(function)}
+        for place in made.values():
+            before = made.get(place.value.args[0]) if operator_of(place.value) == operator else None
+            if before is not None and operator_of(before.value) == operator and not before.block.same_as(place.block):
+                found += any(isinstance(each, relax.DataflowVar) for each in before.value.args)
+    return found
+
+
+def test_calls_on_each_other_stand_in_blocks_of_their_own_now_and_then() -> None:
+    """A pass that looks through the first call may use a variable outside of its dataflow block."""
+    drawn = [*modules(100, operators={"relax.permute_dims": 30})]
+    assert all(map(relax.analysis.check_well_formed, drawn))
+    assert sum(private_chains(module, "relax.permute_dims") > 0 for module in drawn) > 4  # by chance: 1
+
+
+def test_without_ordinary_blocks_none_is_made() -> None:
+    forbidden = {"operators": {"relax.permute_dims": 30}, "forbid": [Feature.ORDINARY_BLOCKS]}
+    assert not any(Feature.ORDINARY_BLOCKS in features_of(module) for module in modules(60, **forbidden))
+
+
+def test_a_call_on_another_takes_its_constant_again() -> None:
+    """A pattern may name one value twice: ``x / c * c``."""
+
+    def twice(module: Any) -> bool:
+        functions = [function for _, function in relax_functions(module)]
+        made = {each.binding.var: each.value for function in functions for each in places(function)}
+        outer = [call for call in made.values() if operator_of(call) == "relax.multiply"]
+        pairs = [(call.args[1], made.get(call.args[0])) for call in outer]
+        return any(
+            isinstance(constant, tvm.ir.GenericConst) and any(constant.same_as(each) for each in before.args)
+            for constant, before in pairs if before is not None and operator_of(before) == "relax.divide"
+        )  # fmt: skip
+
+    aim = {"relax.multiply(relax.divide)": 60, "relax.multiply": 30, "relax.divide": 30}
+    assert is_more_than(7, map(twice, modules(100, operators=aim)))  # by chance: 0
