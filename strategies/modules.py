@@ -175,11 +175,13 @@ def ir_modules(
             ``{"relax.split": 30}`` about three in four. If you name several operators, they are also called on each
             other's results. Operators with two operands are also called with the same operand twice, and with the
             constants 0, 1, 2, -1 and 0.5: as numbers, or as tensors that contain one or two of these values and may
-            have a different shape from the other operand. In about one module in seven, operands are declared without a
-            shape, rank or dtype; such modules are not executed. ``"relax.add(_, relax.matmul)"`` stands for a call
-            whose second operand is another call, and ``"relax.If"`` for a branch. A pass given as text, such as
-            ``"mycompiler.clips:LowerClip"``, stands for everything that its source names: each operator with weight 30,
-            each nested call in its patterns (``is_op``) with weight 60, and branches if the pass visits them.
+            have a different shape from the other operand; a call on the result of another call may have the same
+            constant operand as that, or stand behind the dataflow block that the other call is in. In about one module
+            in seven, operands are declared without a shape, rank or dtype; such modules are not executed.
+            ``"relax.add(_, relax.matmul)"`` stands for a call whose second operand is another call, and ``"relax.If"``
+            for a branch. A pass given as text, such as ``"mycompiler.clips:LowerClip"``, stands for everything that its
+            source names: each operator with weight 30, each nested call in its patterns (``is_op``) with weight 60, and
+            branches if the pass visits them.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.

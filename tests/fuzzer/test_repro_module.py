@@ -13,7 +13,7 @@ from tvm import relax
 
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.source import literal_of, module_source
-from fuzzer.repro.module.tvmscript import comes_back, shortest
+from fuzzer.repro.module.tvmscript import comes_back, plain_lines, shortest
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.short.before import sources_of
 from relaxkit.ir.walk import places
@@ -300,3 +300,12 @@ def test_a_constant_of_two_uses_is_built_once() -> None:
         first, second = (each.value.args[1] for each in places(built["main"]))
         assert first.same_as(second)
     assert next(sources_of(module, "Before"))[0].startswith("@I.ir_module"), "TVMScript is tried first"
+
+
+def test_constants_are_told_apart_where_modules_are_compared() -> None:
+    arrays = [np.arange(20, dtype="float32") + start for start in (0, 1)]
+    before, after = (plain_lines(with_constant(each)) for each in arrays)
+    assert [line for line in before if line not in after] != []
+    assert not any("metadata" in line for line in before)
+    assert any('R.const([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, ...] of shape (20,), "float32")' in x for x in before)
+    assert any('R.const([3.0, 4.0], "float32")' in x for x in plain_lines(with_constant(np.array([3, 4], "float32"))))

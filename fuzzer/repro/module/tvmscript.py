@@ -26,6 +26,7 @@ _DEVICE = re.compile(r"I\.vdevice\((\{[^{}]*\}), ")
 _OFFSET = re.compile(r"\belem_offset=(elem_offset\w*)(?=[,)])")
 _LONG = re.compile(r"(?<![\w.])\d+\.\d{15,}(?:e[+-]\d+)?")
 _INLINE_ELEMENTS = 64
+_SUMMARY_ELEMENTS = 8
 _LISTED_ELEMENTS = 4096
 """A constant of one value may be written as ``[[1.0] * 8] * 8``, but not without end."""
 
@@ -36,6 +37,23 @@ def readable(module: Any) -> str:
     Whether an equal module comes back is for the caller to see.
     """
     return wrapped(unwrapped(module, _constant))
+
+
+def plain_lines(module: Any) -> list[str]:
+    """Return lines of TVMScript to compare with those of another module: constants stand where they are used."""
+    return [line for line in unwrapped(module, _summary).splitlines() if not line.startswith(("#", "metadata = "))]
+
+
+def _summary(item: Any) -> str:
+    """Write a small constant as it is, of a larger one what people tell it by; empty for what is none."""
+    value = getattr(item, "value", None)
+    if not isinstance(value, tvm.runtime.Tensor):
+        return ""
+    array = value.numpy()
+    if array.size <= _SUMMARY_ELEMENTS and (text := _constant(item)):
+        return text
+    first = ", ".join(map(str, array.flat[:_SUMMARY_ELEMENTS]))
+    return f'R.const([{first}{", ..." * (array.size > _SUMMARY_ELEMENTS)}] of shape {array.shape}, "{value.dtype}")'
 
 
 def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:

@@ -17,7 +17,7 @@ from fuzzer.findings.script_parts import Ending, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH, wrapped
-from fuzzer.repro.module.tvmscript import shortest
+from fuzzer.repro.module.tvmscript import plain_lines
 from fuzzer.repro.short.before import sources_of
 from fuzzer.repro.short.numeric import of_the_machine
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
@@ -146,9 +146,7 @@ def _change(scene: Scene, showing: Showing) -> str:
         return ""
     try:
         left, right = showing.compared or (scene.fresh(), scene.after)
-        texts = [
-            [line for line in shortest(str(each.script())).splitlines() if line[:1] != "#"] for each in (left, right)
-        ]
+        texts = [plain_lines(each) for each in (left, right)]
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
     lines = list(difflib.unified_diff(texts[0], texts[1], lineterm="", n=1))[2:]
