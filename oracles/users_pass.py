@@ -6,8 +6,8 @@ in the same way is TVM's, and is skipped. So is what TVM's ``rewrite_call`` brea
 the rewrites alone are right, and fail in the same way once TVM's passes that clean up have run behind them.
 
 A pass without a contract has promised neither idempotence, nor locality, nor what it keeps. It is asked nevertheless;
-where it does not hold, the verdict carries a *note*, which names the line of contract that would promise or waive it.
-A note fails nothing.
+where it does not hold, the verdict carries a *note*, which names the field of a contract that would promise or waive
+it. A note fails nothing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from tvm.relax.dpl import rewrite as dpl
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from oracles.core.module_facts import apply, equal, load
+from oracles.core.notes import uncovered
 from oracles.core.subject import Subject
-from oracles.core.verdict import UNCOVERED, Evidence, Outcome, Verdict
+from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.ir.equality import describe
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.claims.kept import KEPT
@@ -216,8 +217,7 @@ def _note(failure: Verdict) -> str:
     said, allowing, forbidding = _NOTES.get(
         failure.oracle, (lost, f"changes=frozenset({{{kept}}})", "changes=frozenset()")
     )
-    line = f'{name}.contract = replace(default_contract("{name}"), {allowing})'
-    return f"{said}, and {UNCOVERED}. To allow it, add: `{line}`. To forbid it, use {forbidding} there."
+    return uncovered(said, name, allowing, forbidding)
 
 
 class _ControlPass(GivenPass):

@@ -106,8 +106,7 @@ def shown_lines(text: str) -> str:
 
 def passes_text(finding: FindingRecord) -> str:
     """Return the expressions of the passes that were applied, one a line."""
-    case = finding.minimized or finding.case
-    return "\n".join(ref.expression for ref in case.passes)
+    return "\n".join(ref.expression for ref in finding.shown_case.passes)
 
 
 def script_text(directory: Path, repro: str | None) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fuzzer.core.text import disarmed, shorten, visible
+from fuzzer.findings.signature import readable
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.writer import FindingRecord, Tally
 from oracles.core.verdict import Outcome
@@ -87,7 +88,7 @@ def _failures(
 
 def _details(report: Report, finding: FindingRecord, dispositions: Dispositions) -> str:
     lines = [
-        f"signature: {finding.signature}",
+        f"signature: {readable(finding.signature)}",
         f"id: {finding.id}",
         f"family: {dispositions.family(finding)}",
         f"state: {finding.state}",
@@ -97,7 +98,7 @@ def _details(report: Report, finding: FindingRecord, dispositions: Dispositions)
         *filter(None, [blame_line(finding)]),
         f"repro: {finding.repro or '-'}",
         f"note: {finding.note or '-'}",
-        finding.message.strip(),
+        readable(finding.message).strip(),
     ]
     if finding.id in report.recognized:
         lines.insert(4, report.recognized[finding.id].line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from fuzzer.core.text import WHAT_THEY_ARE, Standing, by_standing, shorten
+from fuzzer.findings.signature import readable
 from fuzzer.repro.markdown import escaped, unbroken
 from fuzzer.repro.markdown import fenced as block
 from fuzzer.store.known import KnownAs, in_words, state_of
@@ -89,7 +90,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
         lines += [f"{escaped(blame[0].upper() + blame[1:])}.", ""]
     if said := known.line if known is not None else finding.others:
         lines += [unbroken(escaped(said[:1].upper() + said[1:])), ""]
-    lines += [f"Signature: {escaped(finding.signature)}", ""]
+    lines += [f"Signature: {escaped(readable(finding.signature))}", ""]
     if finding.note:
         lines += [escaped(finding.note), ""]
     if finding.bisected is not None:
@@ -97,7 +98,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     if finding.repro:
         lines += [f"Script that reproduces it: {escaped(finding.repro)}", ""]
     lines += [*fenced(passes_text(finding), "python"), ""]
-    lines += [*fenced(shorten(finding.message or finding.kind, _MOST_MESSAGE), "text"), ""]
+    lines += [*fenced(shorten(readable(finding.message) or finding.kind, _MOST_MESSAGE), "text"), ""]
     if module:
         lines += [*fenced(module, "python"), ""]
     if finding.parts is not None and finding.parts.numbers:

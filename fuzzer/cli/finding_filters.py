@@ -57,7 +57,8 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     listed.add_argument(
         "--new",
         action="store_true",
-        help="only findings that are not on your list, not reported upstream and not in the corpus",
+        help="only unknown findings: not on your list, not reported upstream and not in the corpus (the gate, which "
+        "excuses only your list and its baseline, may count more findings as new)",
     )
     listed.add_argument(
         "--known", action="store_true", help="only findings that are on your list, reported upstream or in the corpus"
@@ -119,7 +120,11 @@ def nothing(
     others = argparse.Namespace(**{**vars(options), "new": False, "limit": None})
     if options.new and (listed := chosen(findings, others, known, passes)):
         verb, them = ("is", "it") if len(listed) == 1 else ("are", "them")
-        return f"no new findings; {_many(listed)} {verb} known: leave out --new to list {them}"
+        places = "on your list, reported upstream or in relaxfuzz's corpus"
+        return (
+            f"no unknown findings: {_many(listed)} {verb} {places}; leave out --new to list {them}. "
+            "The gate counts as new what is neither on your list nor in its baseline"
+        )
     return f"no match among {_many(findings)}" if findings else "no findings"
 
 

@@ -81,6 +81,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\s+", " "),
     )
 )
+_PROMISED = re.compile(r"(?<=results differ) \(reassociation(?:, ([^()]*))?\)")
 _CHECK_FAILED = re.compile(r"Check failed: .*", re.DOTALL)
 _TRACE_LINE = re.compile(r"^[^\S\n]*(?:\[bt\]|File \"|\d+: |Traceback|Stack trace)", re.MULTILINE)
 
@@ -126,6 +127,11 @@ class Signature:
     def former(self) -> str:
         """The id before signatures had subjects: files of known findings, baselines and audits may name it."""
         return replace(self, subject="").id
+
+
+def readable(text: str) -> str:
+    """Return a signature or its message for people: the name of a tolerance reads like the cause of a difference."""
+    return _PROMISED.sub(lambda found: f" ({found[1]})" if found[1] else "", text)
 
 
 def signature_id(text: str) -> str:

@@ -40,6 +40,7 @@ class _Baseline(msgspec.Struct):
     verdicts: dict[str, Any]
     triggers: dict[str, Any]
     findings: list[SeenFinding]
+    directory: str = ""
 
 
 def to_text(measured: MeasuredCampaign) -> str:
@@ -51,6 +52,7 @@ def to_text(measured: MeasuredCampaign) -> str:
     return _lines(
         {
             "format": FORMAT,
+            "directory": measured.directory.absolute().name,
             "campaign": msgspec.to_builtins(measured.info),
             "columns": list(_CELL),
             "verdicts": verdicts,
@@ -110,7 +112,7 @@ def _measured(kept: _Baseline) -> MeasuredCampaign:
         if changed > judged:
             raise _Wrong(f"'triggers.{name}' has more changed modules than judged ones")
         triggers[name] = (judged, changed)
-    return MeasuredCampaign(kept.campaign, cells, triggers, kept.findings)
+    return MeasuredCampaign(kept.campaign, cells, triggers, kept.findings, directory=Path(kept.directory))
 
 
 def _convert(value: Any, kind: type[T], at: str = "") -> T:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fuzzer.core.text import Standing, by_standing, counted, first_line
 from fuzzer.core.verb import UsageError
+from fuzzer.findings.signature import readable
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
 from fuzzer.gate.regressions import SUMMARY, compare, differences
@@ -96,7 +97,7 @@ def _better_line(ruling: Ruling) -> str:
 
 def _line(seen: SeenFinding) -> str:
     mark = "" if seen.standing is Standing.FINDING else f", {seen.standing}"
-    return f"{seen.id} ({seen.count}x{mark}) {first_line(seen.signature)}"
+    return f"{seen.id} ({seen.count}x{mark}) {first_line(readable(seen.signature))}"
 
 
 def as_json(changes: Changes) -> dict[str, Any]:

@@ -96,23 +96,26 @@ def finding_rulings(found: SortedFindings, directory: Path, lacks: str = "") -> 
         directory: The campaign.
         lacks: What would accept a finding, if it were there; a defect that others know is new here all the same.
     """
-    told, rulings = recognize((*found.new, *found.noted, *found.questions), KnownFindings()), []
+    excused = (*found.accepted, *(record for record, _ in found.known), *found.suspects)
+    records = (*found.new, *found.noted, *found.questions, *excused)
+    told, rulings = recognize(records, KnownFindings()), []
+    titled = {record.id: record for record in named(records, told)}  # as all other lists have them
     make = partial(_ruling, directory)
     for status, records, before in (
         (RulingStatus.FAIL, found.new, "new finding "),
         (RulingStatus.NOTE, found.noted, "new finding "),
         (RulingStatus.QUESTION, found.questions, ""),
     ):
-        for record in named(records, told):
+        for record in (titled[each.id] for each in records):
             missing = f"not {lacks}; " if lacks and before else ""
             known = f"{missing}{told[record.id].line}" if record.id in told else ""
             family = f"family {record.family.id}" if record.family.final else ""
             rulings.append(make(status, record, before, known, family))
-    rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
+    rulings += [make(RulingStatus.NOTE, titled[record.id], "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
-        rulings.append(make(RulingStatus.KNOWN, record, "", f"on your list ({entry.where}): {entry.reason}"))
+        rulings.append(make(RulingStatus.KNOWN, titled[record.id], "", f"on your list ({entry.where}): {entry.reason}"))
     for record in found.suspects:
-        rulings.append(make(RulingStatus.SUSPECT, record, "", first_line(record.note, str(record.state))))
+        rulings.append(make(RulingStatus.SUSPECT, titled[record.id], "", first_line(record.note, str(record.state))))
     return rulings
 
 
@@ -124,7 +127,7 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
         "" if assessment.blame == record.culprit else f"at fault: {printable(assessment.blame)}",
         f"script: {directory / record.repro}" if record.repro else "",
         *more,
-        f"untriaged: `{how}` tells more" if record.state is FindingState.NEW else "",
+        f"untriaged; for details, run `{how}`" if record.state is FindingState.NEW else "",
     )
     message = f"{printable(record.title)}{record.times}"
     counts = {"count": record.count}

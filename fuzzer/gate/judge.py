@@ -18,12 +18,15 @@ The parts are in ``fuzzer.gate.judge``; docs/gate.md argues the statistics.
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import shlex
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import structs
 
 from fuzzer.core.text import counted
 from fuzzer.core.verb import UsageError
@@ -34,11 +37,13 @@ from fuzzer.gate.findings import SortedFindings, excused_by, finding_rulings, so
 from fuzzer.gate.limits import apply, excused_of
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
-from fuzzer.gate.regressions import compare, differences
+from fuzzer.gate.regressions import SUMMARY, compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import Store
+from oracles.core.notes import STRICT
 from oracles.core.verdict import UNCOVERED, Outcome
+from relaxkit.near import near_matches
 
 __all__ = ["GateExit", "GateResult", "judge_campaign"]
 
@@ -150,13 +155,33 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     family = f" (the family of {record.id})" if name != record.id else ""
     others = f"; {listed[0]} of the same family is already listed" if listed else ""
     lines = [f"to accept {name}{family}: {how}{others}"]
-    if result.first_baseline is not None and policy.comparing.accept_findings:
-        lines.append(f"to accept all of them: {_keep(result.measured, result.first_baseline)}")
+    if (first := result.first_baseline) is not None and policy.comparing.accept_findings:
+        wrong = (
+            f"; {first.name} would be a new file, so correct the policy first if its name is wrong{near_files(first)}"
+        )
+        lines.append(f"to accept all of them: {_keep(result.measured, first)}{wrong if near_files(first) else ''}")
     elif policy.baseline is not None and policy.comparing.accept_findings:
-        both = _command("merge", "EARLIER", result.measured.directory, "--out", "campaign-merged")
-        keep = _command("baseline", "campaign-merged", "--output", policy.baseline)
-        lines.append(f"to accept all of them: {both}, {keep}; the baseline is of EARLIER")
+        lines.append(f"to accept all of them: {_growing(result, policy.baseline)}")
     return [_campaign(RulingStatus.NOTE, line) for line in lines]
+
+
+def _growing(result: GateResult, file: Path) -> str:
+    """Write the commands that add a campaign's findings to a baseline: its own campaign is merged with this one."""
+    directory = result.measured.directory
+    kept = Path() if result.baseline is None else result.baseline.directory
+    before = directory.parent / kept.name
+    known = bool(kept.name) and before.is_dir()
+    names = (f"campaign-merged{f'-{number}' if number else ''}" for number in itertools.count())
+    merged = next(name for name in names if not Path(name).exists())
+    both = _command("merge", before if known else "EARLIER", directory, "--out", merged)
+    of = f", which was called {kept.name}" if kept.name else ""
+    why = "" if known else f"; EARLIER is the campaign that the baseline was made from{of}"
+    return f"{both}, {_command('baseline', merged, '--output', file)}{why}"
+
+
+def near_files(missing: Path) -> str:
+    """Name the files of JSON that may have been meant where there is none; empty when none is near."""
+    return near_matches(missing.name, [each.name for each in missing.parent.glob("*.json")])
 
 
 def _unended(measured: MeasuredCampaign) -> str:
@@ -167,7 +192,7 @@ def _unended(measured: MeasuredCampaign) -> str:
     come = f"{info.elapsed_seconds:.0f} s ({counted(info.examples, 'case')}) of {info.budget_text}"
     if info.state is CampaignState.RUNNING:
         return f"it is still running: {come} so far; judge it again when it has ended"
-    how = "ended without being closed (killed?)" if info.state is CampaignState.KILLED else "was interrupted"
+    how = "did not shut down cleanly (was it killed?)" if info.state is CampaignState.KILLED else "was interrupted"
     return f"it {how} after {come}; to resume it, run the same `relaxfuzz run` command again"
 
 
@@ -183,7 +208,12 @@ def _whole(policy: Policy, measured: MeasuredCampaign, total: Cell) -> list[Ruli
         why = ", ".join(reason for reason, _ in measured.reasons(GateSubject(), Outcome.INVALID)[:1])
         rulings.append(_campaign(status, f"{total.invalid} verdicts are invalid and do not count, mostly: {why}"))
     noted = RulingStatus.FAIL if policy.notes is Weight.FAIL else RulingStatus.NOTE
-    rulings += [_campaign(noted if UNCOVERED in line else RulingStatus.NOTE, line) for line in measured.notes]
+    said_already = STRICT if policy.notes is Weight.FAIL else ""
+    rulings += [
+        _campaign(noted if UNCOVERED in line else RulingStatus.NOTE, line)
+        for line in measured.notes
+        if line != said_already
+    ]
     if measured.info.state is not CampaignState.FINISHED:
         rulings.append(_campaign(RulingStatus.SHORT, _unended(measured)))
     if not total.checks:
@@ -222,7 +252,9 @@ def judged(
         raise UsageError(str(error)) from error
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
     result = replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
-    return replace(result, rulings=(*result.rulings, *_accepting(policy, policy_file, result)))
+    told = [] if first is None else [f"{first} does not exist, so nothing is compared{near_files(first)}"]
+    missing = [Ruling(RulingStatus.NOTE, Requirement.CAMPAIGN, SUMMARY, line) for line in told]
+    return replace(result, rulings=(*missing, *result.rulings, *_accepting(policy, policy_file, result)))
 
 
 def read_policy(
@@ -236,7 +268,8 @@ def read_policy(
         policy = load_policy(policy_file, passes, _all_passes)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    path = baseline_file or policy.baseline
+    policy = policy if baseline_file is None else structs.replace(policy, baseline=baseline_file)
+    path = policy.baseline
     first = None
     if baseline_file is None and path is not None and not path.exists():
         if path.suffix != ".json":  # what is written under another name could be run some day

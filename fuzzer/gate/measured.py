@@ -125,7 +125,7 @@ class MeasuredCampaign:
             reason; a baseline keeps none.
         records: The findings in full; a baseline keeps none.
         notes: What users' passes do of which no contract speaks; a baseline keeps none.
-        directory: Of the campaign.
+        directory: Of the campaign; of a baseline, the name of the directory that its campaign was in, if it is known.
         merged: Whether it was merged from several.
     """
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fuzzer.core.text import counted
+from fuzzer.core.text import counted, enumerated
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Comparing
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
@@ -62,7 +62,9 @@ def compare(
     judged = sorted(((each.table.p_value(), each) for each in every), key=lambda pair: (pair[0], pair[1].subject.name))
     rulings = [_ruling(each, p_value, level, settings) for p_value, each in judged]
     deciding = sum(each.table.least_p_value() <= level for each in every)
-    detail = f"{counted(deciding, 'comparison')} had enough data to show a change (at p < {_power(level)})"
+    detail = (
+        f"{counted(deciding, 'comparison')} had enough data to detect a change (significance level {_power(level)})"
+    )
     numbers = {"comparisons": len(every), "deciding": deciding, "level": level, "false_alarms": settings.false_alarms}
     summary = Ruling(RulingStatus.OK, Requirement.REGRESSION, SUMMARY, detail, numbers, own=False)
     return [*_lost(now, before, wanted), summary, *rulings]
@@ -156,18 +158,29 @@ def _power(value: float) -> str:
     return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
 
 
+_SIDES = "the campaign", "the baseline"
+_MOST = 5
+
+
+def _some(names: list[str]) -> str:
+    """Enumerate names, of many the first few."""
+    few = names if len(names) <= _MOST + 1 else [*names[:_MOST], f"{len(names) - _MOST} others"]
+    return enumerated(few)
+
+
 def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
     """List what makes the two less comparable, one line each."""
     lines = []
     if now.info.tvm_version != before.info.tvm_version:
         lines.append(f"the baseline is for TVM {before.info.tvm_version}, the campaign for {now.info.tvm_version}")
     for what, mine, theirs in (
-        ("passes", now.info.passes, before.info.passes),
-        ("oracles", now.info.oracles, before.info.oracles),
+        ("tested", now.info.passes, before.info.passes),
+        ("used as oracles", now.info.oracles, before.info.oracles),
     ):
-        come, gone = len(set(mine) - set(theirs)), len(set(theirs) - set(mine))
-        parts = [f"{many} only in {where}" for many, where in ((come, "the campaign"), (gone, "the baseline")) if many]
-        lines += [f"{what}: {', '.join(parts)}"] if parts else []
+        for names, here, there in ((set(mine) - set(theirs), *_SIDES), (set(theirs) - set(mine), *_SIDES[::-1])):
+            if names:
+                verb = "was" if len(names) == 1 else "were"
+                lines.append(f"{_some(sorted(names))} {verb} {what} in {here} but not in {there}")
     if now.info.examples * 4 < before.info.examples:
         lines.append(
             f"the campaign has {counted(now.info.examples, 'case')} and the baseline {before.info.examples}: "

@@ -34,7 +34,9 @@ def render(result: GateResult) -> list[str]:
     """The few lines that decided, for people; the last one is the verdict."""
     failed = result.of(RulingStatus.FAIL)
     # Findings first, since they tell what is wrong; they come in numbers, which must not hide a rate.
-    lines = _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
+    notes = result.of(RulingStatus.NOTE)
+    lines = [ruling.line for ruling in notes if ruling.subject == SUMMARY]  # nothing is compared
+    lines += _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
     lines += _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
     lines += _cut(result.of(RulingStatus.SHORT), MOST)
     if result.exit is GateExit.PASSED:
@@ -52,7 +54,7 @@ def render(result: GateResult) -> list[str]:
         else:
             count = sum(int(ruling.numbers["count"] or 0) for ruling in rulings)
             lines.append(f"{status:<5} {len(rulings)} {what} ({count} failures): --explain lists them")
-    notes = result.of(RulingStatus.NOTE)
+    notes = [ruling for ruling in notes if ruling.subject != SUMMARY]
     lines += _cut([ruling for ruling in notes if ruling.requirement is not Requirement.CAMPAIGN], MOST)
     lines += [ruling.line for ruling in notes if ruling.requirement is Requirement.CAMPAIGN]  # such as what to do
     return [*lines, verdict_line(result)]

@@ -71,7 +71,7 @@ _WORDS = {
     "second-call-differs": "makes a program return a different result when called again",
     "later-call-differs": "makes a program return a different result when called again",
 }
-_DEATHS = {Death.HANG: "does not end", Death.MEMORY: "exhausts the memory"}
+_DEATHS = {Death.HANG: "does not end", Death.MEMORY: "runs out of memory"}
 _CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
 _SENTENCE = r"[.!?](?=\s)"  # what users' code and Python say has no clauses that are known
 _CUT = " ..."  # behind a message that is cut within a clause
@@ -79,6 +79,7 @@ _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
 _SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function |with \w+=).*")
 """Where it happens, or an attribute, behind what it hangs on."""
+_ATTRIBUTE = re.compile(r"^ when (\w+) of (relax\.\S+) is (?=\S)")
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
@@ -272,6 +273,7 @@ def _fit(head: str, when: str = "", rest: str = "", ends: str = _CLAUSE) -> str:
         when, short = "", bare
     if len(head) <= MOST:
         cut_off = "" if when and ends == _CLAUSE else _words(rest, room - len(when))
+        when = _ATTRIBUTE.sub(r" on \2 with \1=", when)
         return head + when + (short or cut_off)  # a message is cut only where it says all
     whole = _clause(head, MOST)  # of which little says nothing
     return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole or cut(head, MOST)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import Decisions, Placed
 from fuzzer.store.known import rank
+from oracles.core.notes import brief, settling
 from oracles.core.verdict import NOT_ASKED, NOTE, Outcome
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def noted(
     rows = [(name, many, said) for (name, said), many in counts.most_common() if said.startswith(NOTE)]
     rest = [f"and {counted(len(rows) - _MOST_NOTES, 'more note')}"] if len(rows) > _MOST_NOTES else []
     first = rows[:_MOST_NOTES]
-    told = [f"{name}, in {counted(many, 'module')}: {said.removeprefix(NOTE)}" for name, many, said in first] + rest
+    told = [f"{name}, in {counted(many, 'module')}: {brief(said.removeprefix(NOTE))}" for name, many, said in first]
+    told += [*rest, *settling(said for _, _, said in rows)]
     places = itertools.islice(lines.items(), _MOST_NOTES)
     if lines and coverage is not None:
         told = [_changed(*each, coverage.changed[each[0]]) for each in coverage.judged.most_common(_MOST_NOTES)] + told
@@ -116,7 +118,7 @@ def _never_ran(file: str, statements: Mapping[int, bool]) -> str:
     runs = [[*run] for ran, run in itertools.groupby(statements, statements.__getitem__) if not ran]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     if not texts:
-        return f"in {file}, every line of the passes ran"
+        return f"every line of the pass in {file} was executed"
     rest = [f"{len(texts) - _MOST_RUNS} more places"] if len(texts) > _MOST_RUNS + 1 else []
     shown = texts[:_MOST_RUNS] if rest else texts
     several = [*statements.values()].count(False) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from fuzzer.findings.assessment import Assessment, provisional
 from fuzzer.findings.family import UNKNOWN, Family, Traits, family
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import Ending, ScriptParts
-from fuzzer.findings.signature import Signature, signature
+from fuzzer.findings.signature import Signature, readable, signature
 from oracles.core.verdict import Death, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.text_enum import TextEnum
@@ -226,8 +227,8 @@ class FindingRecord:
         if title := self.known_title or (self.parts.words.title if self.parts else ""):
             return title
         if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
-            return f"another result: expected {self.evidence.expected}, observed {self.evidence.observed}"
-        return first_line(self.message, self.kind)
+            return _wrong_result(self.evidence)
+        return first_line(readable(self.message), self.kind)
 
     @property
     def times(self) -> str:
@@ -243,6 +244,11 @@ class FindingRecord:
     def is_reduced(self) -> bool:
         """Say whether its minimized module is a smaller one than it was generated with."""
         return self.minimized is not None and self.minimized.module_json != self.case.module_json
+
+    @property
+    def shown_case(self) -> Case:
+        """The case to show beside the message: until minimization has ended, the message is of the first one."""
+        return self.minimized if self.minimized is not None and self.is_minimized else self.case
 
     @property
     def suspect(self) -> bool:
@@ -295,6 +301,18 @@ class FindingRecord:
             **self.assessment.to_object(),
             "releases": None if self.bisected is None else self.bisected.judgement,
         }  # fmt: skip
+
+
+def _wrong_result(evidence: Evidence) -> str:
+    """Write where a result is wrong, and both values."""
+    if not evidence.details.numbers:
+        return f"wrong result: {evidence.observed}; expected {evidence.expected}"
+    path, expected, observed, *_ = evidence.details.numbers
+    output = ".".join(re.findall(r"\d+", path))
+    due, _, index = expected.partition(" at index ")
+    seen, _, share = observed.partition("; ")
+    place = f"output {output} of {evidence.details.entry}" if output else f"the output of {evidence.details.entry}"
+    return f"wrong result: {place}{index and f' at {index}'} is {seen}; expected {due}{share and f' ({share})'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ _MANY, _FEW = 20, 0.1  # of so many judged modules, a pass that changes less tha
 def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     """Write what a test rests on: its counts, and what is worth a note."""
     from fuzzer.core.text import counted
+    from oracles.core.notes import brief, settling
 
     total = Counter(value["counts"])
     if not total:  # the process died
@@ -146,7 +147,8 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
             "(docs/own-pass.md of relaxfuzz)."
         )
     for note, count in value["notes"].items():
-        yield f"note ({count} module{'s' * (count > 1)}): {note}"
+        yield f"note ({count} module{'s' * (count > 1)}): {brief(note)}"
+    yield from settling(value["notes"])
 
 
 def _isolates(config: pytest.Config) -> bool:

@@ -311,7 +311,12 @@ def sources(place: str) -> set[tuple[str, str]]:
     Each is named by its path from the directory that all of it is imported from.
     """
     root, files = own_files(place)
-    return {(str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()[:16]) for each in files}
+    return {(str(each.relative_to(root)), content_hash(each)) for each in files}
+
+
+def content_hash(path: Path) -> str:
+    """Return what tells a file's content from another one's."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def own_files(place: str) -> tuple[Path, set[Path]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
+from fuzzer.findings.signature import readable
 from fuzzer.repro.markdown import bug_report
 from relaxkit.passes.contract import OracleName
 from reports.findings import Disposition, Dispositions, passes_text, script_text, shown_lines, title_line
@@ -55,6 +56,7 @@ def finding_rows(
             disposition = Disposition.KNOWN
         if script is not None and parts is not None and parts.module and not parts.python:
             module = _cut(shown_lines(parts.module))  # a script may show another one than was minimized
+        said = readable(finding.message or finding.kind)
         rows.append({
             "id": finding.id,
             "oracle": str(finding.oracle),
@@ -71,9 +73,9 @@ def finding_rows(
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),
             "count": finding.count,
             "line": title_line(finding),
-            "message": _cut(parts.numbers or parts.words.observed if parts else finding.message or finding.kind),
+            "message": _cut(parts.numbers or parts.words.observed if parts else said),
             "said": finding.message[:2000] if finding.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) else "",
-            "signature": finding.signature,
+            "signature": readable(finding.signature),
             "family": [family.id, family.text, "" if family.decision is None else family.decision.reason],
             "first": round(finding.first_seen_seconds, 1),
             "last": round(finding.last_seen_seconds, 1),
@@ -91,7 +93,7 @@ def finding_rows(
             "observed": _cut(finding.evidence.observed) if parts is None else "",
             "frames": list(finding.evidence.frames),
             "passes": passes_text(finding),
-            "minimized": finding.minimized is not None,
+            "minimized": finding.is_minimized,
             "reduced": finding.is_reduced,
             "module": lines.add(module) if module else None,
             "change": "" if parts is None else parts.change,

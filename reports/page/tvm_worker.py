@@ -52,7 +52,7 @@ class TvmWorker:
             text, start = None, time.monotonic()
             if self._lost < _LOST_SECONDS and self._room > 0:
                 with contextlib.suppress(ChildError):
-                    text = self._worker.call(_script, (finding.minimized or finding.case).module_json)
+                    text = self._worker.call(_script, finding.shown_case.module_json)
             self._lost += 0.0 if isinstance(text, str) and len(text) < _LONGEST else time.monotonic() - start
             shown = shown_lines(text) if isinstance(text, str) else ""
             self._room -= len(shown)

@@ -60,6 +60,14 @@ def test_nothing_changed(directory: Path, kept: Path, capsys: pytest.CaptureFixt
     assert line == "10 comparisons: 0 worse, 0 better; 0 findings new, 0 gone"
 
 
+def test_what_nobody_has_looked_into_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = "relaxfuzz: 2 of these findings are untriaged, that is, neither confirmed nor minimized\n"
+    for state, said in ((FindingState.CONFIRMED, ""), (FindingState.NEW, told)):
+        made = campaign(tmp_path / f"{state}", CLEAN, {"boom": 7, "bang": 1}, state=state)
+        assert main(["baseline", str(made), "--output", str(tmp_path / "kept.json")]) == 0
+        assert capsys.readouterr().err == said
+
+
 def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed = {"FuseOps": (1000, 100), "LegalizeOps": (1000, 1000)}
     now = campaign(tmp_path / "now", CLEAN, {"boom": 7, "crack": 40}, changed, tvm_version="0.28.0")

@@ -198,7 +198,10 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "no match among 3 findings\n"
     settle(directory, FindingState.KNOWN, FindingState.KNOWN, FindingState.KNOWN)
     weigh(directory, *blamed[:2], Assessment(EvidenceClass.OURS, S3, "FuseOps"))
-    told = "o new findings; 2 findings and 1 question are known: leave out --new to list them"
+    told = (
+        "o unknown findings: 2 findings and 1 question are on your list, reported upstream or in relaxfuzz's corpus; "
+        "leave out --new to list them. The gate counts as new what is neither on your list nor in its baseline"
+    )
     assert main(["findings", directory, "--new"]) == main(["report", directory, "--new"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith(f"n{told} ")
@@ -280,7 +283,7 @@ def test_of_one_severity_new_ones_come_first(
     text = capsys.readouterr().out
     assert {each.assessment.severity for each in others} == {gravest.assessment.severity}
     assert all(text.index(gravest.id) > text.index(each.id) for each in others if each.standing is gravest.standing)
-    assert f"\n{len(others)} new: relaxfuzz findings {directory} --new\n" in text
+    assert f"\n{len(others)} unknown: relaxfuzz findings {directory} --new\n" in text
 
 
 def test_no_more_rows_are_laid_out_than_are_shown(
@@ -306,5 +309,5 @@ def test_commands_and_totals_count_the_whole_campaign(directory: str, capsys: py
         assert main([verb, directory, "--limit", "1"]) == 0
         text = capsys.readouterr().out
         assert total in text
-        assert "\n2 new: " in text
+        assert "\n2 unknown: " in text
         assert "\n1 untriaged; to minimize the first: " in text

@@ -10,6 +10,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.findings.signature import readable
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.judge import judge_campaign as judge
 from fuzzer.gate.measured import GateSubject, measured
@@ -17,7 +18,8 @@ from fuzzer.gate.policy import Limit, Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import as_json, explain, render
 from fuzzer.store.records import SUSPECTS, CampaignInfo, CampaignState, FindingRecord, FindingState, Tally
-from oracles.core.verdict import NOTE, UNCOVERED, Evidence, Outcome
+from oracles.core.notes import STRICT, uncovered
+from oracles.core.verdict import NOTE, UNCOVERED, Details, Evidence, Outcome
 from relaxkit.passes.pass_ref import PassRef
 
 INFO = CampaignInfo(
@@ -147,7 +149,7 @@ def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state
     assert [row["id"] for row in as_json(result)["suspects"]] == [found.id]
     result = judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)])
     assert result.exit is GateExit.FAILED
-    assert f"      untriaged: `relaxfuzz minimize . {found.id}` tells more" in render(result)
+    assert f"      untriaged; for details, run `relaxfuzz minimize . {found.id}`" in render(result)
 
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))
@@ -255,7 +257,34 @@ def test_a_new_finding_is_named_with_its_family_and_without_a_count_that_says_no
     assert lines[0].endswith(": boom")
     assert lines[1:3] == ["      script: repros/x.py", f"      family {met.family.id}"]
     wrong = Evidence("wrong-value", "results differ (reassociation)", expected="main: 1 at [0]", observed="2 there")
-    assert replace(met, evidence=wrong).title == "another result: expected main: 1 at [0], observed 2 there"
+    assert replace(met, evidence=wrong).title == "wrong result: 2 there; expected main: 1 at [0]"
+
+
+def test_a_wrong_result_is_told_with_both_values_and_no_reason() -> None:
+    numbers = ("[0]", "3.125 at index [0, 2]", "-1.5; 2 of 4 elements differ", "-1.5")
+    evidence = Evidence(
+        "wrong-value", "results differ (reassociation)", expected="output 0 of main is 3.125 at index [0, 2]",
+        observed=numbers[2], details=Details(entry="main", numbers=numbers),
+    )  # fmt: skip
+    told = "wrong result: output 0 of main at [0, 2] is -1.5; expected 3.125 (2 of 4 elements differ)"
+    assert replace(finding(2), evidence=evidence).title == told
+    whole = replace(evidence, details=Details(entry="main", numbers=("[]", "1", "2", "2")))
+    assert replace(finding(2), evidence=whole).title == "wrong result: the output of main is 2; expected 1"
+    assert (
+        readable("numeric: P: wrong-value: results differ (reassociation)") == "numeric: P: wrong-value: results differ"
+    )
+    assert readable("results differ (reassociation, integers)") == "results differ (integers)"
+    assert readable("results differ (bit-exact)") == "results differ (bit-exact)"
+    shaped = replace(evidence, kind="wrong-shape")
+    assert replace(finding(2), evidence=shaped).title == "results differ"
+
+
+def test_a_minimization_under_way_changes_nothing_that_is_shown() -> None:
+    """The message is of the first case: beside it stood the module of another."""
+    found, smaller = finding(2), Case("{}", (), 1)
+    under_way = replace(found, state=FindingState.NEW, minimized=smaller)
+    assert under_way.shown_case is found.case
+    assert replace(under_way, state=FindingState.CONFIRMED).shown_case is smaller
 
 
 def test_lines_say_what_decided_and_nothing_else() -> None:
@@ -311,6 +340,21 @@ def test_a_policy_may_fail_what_no_contract_of_the_users_covers(said: str, weigh
     assert f"{'FAIL ' if code else 'note '} campaign: FuseOps, in 7 modules: {said}" in render(result)
 
 
+@pytest.mark.parametrize("weight", list(Weight))
+def test_notes_end_with_one_line_to_paste_and_the_key_that_makes_them_fail(weight: Weight) -> None:
+    rows = [*tallies(1000, 0)]
+    for kept in ("PURITY", "KERNELS"):
+        said = uncovered(f"The pass drops {kept}", "FuseOps", f"changes=frozenset({{Kept.{kept}}})", "changes=frozenset()")
+        rows.append(Tally("postcondition", "FuseOps", "skip", f"{NOTE}{said}", 7))
+    lines = render(judged(structs.replace(noting(0.5), notes=weight), rows, []))
+    (line,) = (each for each in lines if "default_contract" in each)
+    assert line == (
+        'note  campaign: To allow this, add: `FuseOps.contract = replace(default_contract("FuseOps"), '
+        "changes=frozenset({Kept.PURITY, Kept.KERNELS}))`. To forbid it, use changes=frozenset() there."
+    )
+    assert (f"note  campaign: {STRICT}" in lines) is (weight is Weight.NOTE)
+
+
 def test_explain_shows_the_numbers_of_everything() -> None:
     lines = explain(judged(policy(0.5, 10, KNOWN), tallies(80, 20), [finding(1, 20)]))
     text = " ".join(" ".join(lines).split())
@@ -328,7 +372,7 @@ def test_explain_shows_the_numbers_of_everything() -> None:
         (CampaignState.INTERRUPTED, "it was interrupted after 60 s (100 cases) of 1m; to resume it, run the same"),
         (
             CampaignState.KILLED,
-            "it ended without being closed (killed?) after 60 s (100 cases) of 1m; to resume it,",
+            "it did not shut down cleanly (was it killed?) after 60 s (100 cases) of 1m; to resume it,",
         ),
     ],
 )

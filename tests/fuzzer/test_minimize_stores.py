@@ -13,6 +13,7 @@ from test_repro_markdown import MODULE, case, finding
 from fuzzer.campaign.regression import gather
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
+from fuzzer.core.config import Config
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.signature import Signature, signature
 from fuzzer.repro.pieces.frame import load
@@ -21,6 +22,7 @@ from fuzzer.store.writer import Store
 from fuzzer.triage.reduce import failures
 from oracles.core.verdict import Death, Details, Evidence, Verdict
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef, content_hash
 
 LONG = MODULE.replace(
     "        lv: R.Tensor",
@@ -88,6 +90,25 @@ def test_a_campaign_that_runs_is_not_written(
     assert "not stored in the campaign: " in capsys.readouterr().err
     with Store.open(campaign) as store:
         assert store.finding(name.id).minimized is None
+
+
+def test_a_pass_that_has_changed_since_the_campaign_is_named(
+    tmp_path: Path, found: Case, verdict: Verdict, name: Signature, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The failure was said to be gone, and nothing of the fix."""
+    own = tmp_path / "own.py"
+    own.write_text("from tvm import relax\n\n\ndef make():\n    return relax.transform.Normalize()\n")
+    ref = PassRef("make", f"user:{own}:make")
+    fixed = replace(found, passes=(ref,))
+    for code, said in ((content_hash(own), False), ("0" * 16, True)):
+        config = Config(1, (), (ref,), (OracleName.CRASH,), 8, None, 1, code=(("own.py", code),))
+        with Store.create(tmp_path / code, {**META, "seed": "1", "config": config.to_json()}) as store:
+            hits = {name.id: SignatureHits.of(name, verdict, fixed, 0, 3)}
+            store.record_shard(ShardResult(0, 0, 8, 8, 8, hits=hits), 1.0)
+        assert minimize(tmp_path / code, name) == 2
+        told = capsys.readouterr().err
+        assert "does not recur in a fresh process" in told
+        assert told.rstrip().endswith("; own.py has changed since the campaign") is said, told
 
 
 def test_what_kills_the_process_comes_before_other_crashes() -> None:

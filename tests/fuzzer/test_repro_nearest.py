@@ -71,9 +71,7 @@ def test_the_nearest_module_has_another_attribute_which_the_title_tells(tmp_path
     assert nearest.diff().splitlines()[0].strip().endswith("R.nn.softmax(lv, axis=1)")
     parts = render_repro(case, verdict, signature(verdict).text, nearest).parts
     assert parts.nearest == nearest
-    assert (
-        parts.words.title == "Picky fails at passes_of_this_test.py:8 when axis of relax.nn.softmax is 1: no such axis"
-    )
+    assert parts.words.title == "Picky fails at passes_of_this_test.py:8 on relax.nn.softmax with axis=1: no such axis"
 
 
 def test_a_pass_that_always_fails_has_none(tmp_path: Path) -> None:

@@ -517,7 +517,7 @@ def test_an_error_is_told_with_what_it_hangs_on() -> None:
     axis = Nearest("another attribute", ((next(line for line in text.splitlines() if "axis=1" in line), ""),))
     line = axis.edits[0][0]
     axis = Nearest("another attribute", ((line, line.replace("axis=1", "axis=0")),))
-    assert title_of(case, verdict, axis) == f"FuseOps fails when axis of relax.argsort is 1{said}"
+    assert title_of(case, verdict, axis) == f"FuseOps fails on relax.argsort with axis=1{said}"
 
 
 @pytest.mark.parametrize(

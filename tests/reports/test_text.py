@@ -139,10 +139,10 @@ def test_of_one_severity_new_findings_come_first_and_what_to_do_stands_below(rep
     assert shown[:3] == [wrong.id, raw.id, others[0].id], "the gravest, although it is known; then what is new"
     assert "\nThe 3 most severe:\n" in text
     assert text.endswith(
-        "\n1 new: relaxfuzz findings campaign --new"
+        "\n1 unknown: relaxfuzz findings campaign --new"
         "\n6 not reported upstream: relaxfuzz findings campaign --unreported"
         f"\n2 untriaged; to minimize the first: relaxfuzz minimize campaign {wrong.id}\n"
     ), text
     alone = render_text(replace(report, findings=[first], recognized={}))
-    assert " new: " not in alone, "where nothing is known, nothing is new"
+    assert " unknown: " not in alone, "where nothing is known, nothing is new"
     assert "untriaged" not in alone

@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _write(measured: MeasuredCampaign, target: str) -> int:
     from fuzzer.gate.baseline import to_text
-    from fuzzer.store.records import CampaignState
+    from fuzzer.store.records import CampaignState, FindingState
     from relaxkit.files import write_atomically
 
     if not any(cell.checks for cell in measured.cells.values()):
@@ -48,6 +48,9 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
         write_atomically(Path(target), text)
     if measured.info.state is not CampaignState.FINISHED:
         inform(f"the campaign did not run to its end ({measured.info.state}): a longer one finds more")
+    if untriaged := sum(each.state is FindingState.NEW for each in measured.records):
+        are = "is" if untriaged == 1 else "are"
+        inform(f"{untriaged} of these findings {are} untriaged, that is, neither confirmed nor minimized")
     checks = sum(cell.checks for cell in measured.cells.values())
     show(f"{target}: {checks} checks, {headline(measured.seen)}, TVM {measured.info.tvm_version}")
     return OK

@@ -133,6 +133,7 @@ def _of_campaign(options: argparse.Namespace) -> list[_Target]:
     """Return the finding that is asked for, or every finding that has a script."""
     from fuzzer.cli.verbs.repro import script_of
     from fuzzer.core.installed import require_working_pair
+    from fuzzer.findings.signature import readable
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
@@ -150,7 +151,7 @@ def _of_campaign(options: argparse.Namespace) -> list[_Target]:
         require_working_pair()  # a script is made, which needs TVM here
     return [
         _Target(
-            f"{finding.id} {first_line(finding.signature)}",
+            f"{finding.id} {first_line(readable(finding.signature))}",
             finding.id,
             script_of(finding, options.directory, full=True, trusted=options.trust)[0],
         )

@@ -145,7 +145,7 @@ def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], 
     unreported = [each for each in findings if not reported(each, known)]
     raw = [each for each in findings if each.state is FindingState.NEW]
     program, where = shell("relaxfuzz"), quoted_path(directory)
-    parts = (("new", "--new", new), ("not reported upstream", "--unreported", unreported))
+    parts = (("unknown", "--new", new), ("not reported upstream", "--unreported", unreported))
     steps = [
         f"{len(part)} {what}: {program} findings {where} {option}"
         for what, option, part in parts

@@ -10,7 +10,6 @@ from fuzzer.cli.options import add_triage, file_errors, inform, put_json, show
 from fuzzer.core.config import project_config, project_file, read_config
 from fuzzer.core.text import printable
 from fuzzer.core.verb import OK, READS_ONLY, Verb
-from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import split_target
 
 LEAST_SECONDS = 600
@@ -59,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
     from fuzzer.gate.baseline import to_text
-    from fuzzer.gate.judge import judged, read_policy
+    from fuzzer.gate.judge import judged, near_files, read_policy
     from fuzzer.gate.ruling import GateExit
     from fuzzer.gate.text import as_json, explain, render
     from relaxkit.files import refuse_links
@@ -68,11 +67,11 @@ def _run(options: argparse.Namespace) -> int:
         _, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
         show(f"{options.policy} can be used")
         if missing is not None:
-            near = near_matches(missing.name, [each.name for each in missing.parent.glob("*.json")])
-            show(f"there is no baseline {missing} yet: the first campaign that passes becomes it{near}")
+            show(f"there is no baseline {missing} yet: the first campaign that passes becomes it{near_files(missing)}")
         return OK
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
+        near = near_files(result.first_baseline)
         path = result.first_baseline  # "x": never over, or through, what lies there
         with file_errors("write", path):
             refuse_links(path.parent)
@@ -82,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
         if result.measured.info.elapsed_seconds < LEAST_SECONDS:
             command = shlex.join(["relaxfuzz", "baseline", "CAMPAIGN", "--output", str(path)])
             advice = f"it is short: run one of at least ten minutes, and commit its baseline ({command})"
-        inform(f"there was no baseline yet, so this campaign was saved as {path}; {advice}")
+        inform(f"there was no baseline yet, so this campaign was saved as {path}; {advice}{near}")
     if options.json:
         put_json(as_json(result))
     else:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.cli.options import add_trust, file_errors, inform, put_json
-from fuzzer.core.verb import INTERRUPTED, OK, RUNS_CODE, Verb
+from fuzzer.core.text import enumerated
+from fuzzer.core.verb import INTERRUPTED, OK, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
     from fuzzer.cli.minimize_input import MinimizeInput
@@ -77,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import bars
     from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.store.door import SCRIPTS
-    from fuzzer.triage.reduce import ReductionPlan, reduce
+    from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
     from fuzzer.triage.script import repro_script, write_repro
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
     from relaxkit.passes.plugins import require
@@ -95,7 +96,10 @@ def _run(options: argparse.Namespace) -> int:
             bar.update(task, description=f"minimizing: {len(case.module_json) / 1000:.0f} kB")
             _save(options.save, source, case)
 
-        reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
+        try:
+            reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
+        except NotReduced as error:
+            raise UsageError(f"{error}{'' if options.module else _changed(options.directory)}") from error
     kept = options.repro or options.save
     if kept is None and options.module is None:
         kept = options.directory / SCRIPTS / f"{reduced.criterion.id}.py"
@@ -109,6 +113,25 @@ def _run(options: argparse.Namespace) -> int:
         with file_errors("write", options.repro):
             write_repro(repro_script(reduced.minimized.case, reduced.verdict).text, options.repro)
     return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
+
+
+def _changed(directory: Path) -> str:
+    """Say which files of the user's passes are not what they were when the campaign began; empty where none is."""
+    from fuzzer.core.config import Config
+    from fuzzer.store.writer import Store
+    from relaxkit.passes.pass_ref import content_hash
+
+    with Store.open(directory) as store:
+        meta = store.meta()
+    config = Config.from_json(meta["config"]) if "config" in meta else None
+    roots = {Path(ref.place).parent if ref.in_file else Path() for ref in config.user_passes} if config else set()
+    found = {root / name: digest for name, digest in (config.code if config else ()) for root in roots}
+    changed = sorted(path.name for path, digest in found.items() if path.is_file() and content_hash(path) != digest)
+    return (
+        f"; {enumerated(changed)} {'has' if len(changed) == 1 else 'have'} changed since the campaign"
+        if changed
+        else ""
+    )
 
 
 def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:

@@ -98,7 +98,7 @@ def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showin
         return replace(showing, lines=(f"signal.alarm({seconds})", *lines), ending=Ending(signal=14), remark=remark)
     if details.death is Death.MEMORY:
         limit = f"resource.setrlimit(resource.RLIMIT_AS, ({_MEGABYTES} << 20, {_MEGABYTES} << 20))"
-        remark = f"It exhausts the memory: the limit is {_MEGABYTES} MB."
+        remark = f"It runs out of memory: the limit is {_MEGABYTES} MB."
         return replace(showing, lines=(limit, *lines), ending=Ending(), remark=remark)
     if details.death is Death.SIGNAL:
         name = signal.Signals(details.code).name
