@@ -10,8 +10,8 @@ from fuzzer.store.records import ShardResult, total_of
 from fuzzer.store.writer import Store
 
 WAIT_SECONDS = 1.0
-"""Between two transactions.  So much of a campaign is judged again when its process is killed, beside the shards under
-way, which are all but always more; a campaign of few cases a second records each shard as it comes."""
+"""Between two transactions.  So much of a campaign is judged again when its process is killed, beside the pieces of
+shards under way, which are all but always more; a campaign of few cases a second records each piece as it comes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,8 +192,9 @@ def _unended(measured: MeasuredCampaign) -> str:
     come = f"{info.elapsed_seconds:.0f} s ({counted(info.examples, 'case')}) of {info.budget_text}"
     if info.state is CampaignState.RUNNING:
         return f"it is still running: {come} so far; judge it again when it has ended"
-    how = "did not shut down cleanly (was it killed?)" if info.state is CampaignState.KILLED else "was interrupted"
-    return f"it {how} after {come}; to resume it, run the same `relaxfuzz run` command again"
+    killed = f"did not shut down cleanly (was it killed?); recorded: {come}"
+    how = killed if info.state is CampaignState.KILLED else f"was interrupted after {come}"
+    return f"it {how}; to resume it, run the same `relaxfuzz run` command again"
 
 
 def _whole(policy: Policy, measured: MeasuredCampaign, total: Cell) -> list[Ruling]:

@@ -33,6 +33,10 @@ from oracles.core.verdict import Outcome
 # is not sent yet stands in the worker's flight recorder, example by example: whoever reads that of a dead worker has
 # received exactly what would have been sent.
 
+PIECE_SECONDS = 20.0
+"""A piece of a shard ends behind the case at hand after so long: only what was reported survives the campaign's death,
+and a shard of slow cases takes minutes."""
+
 ShardEvent = ModuleDrawn | ExampleBegun | ExampleDone
 """What a shard reports, one by one."""
 
@@ -90,11 +94,6 @@ class ShardAccumulator:
         """Forget what is pending: the shard goes on behind the last judged example, in another process."""
         self.current = None
         self._drawn.clear()
-
-    def finish(self, stop: int) -> None:
-        """Record that the shard was judged up to ``stop``."""
-        self._count_modules()
-        self.result.stop = stop
 
     def _done(self, item: ExampleDone) -> None:
         result = self.result
@@ -164,7 +163,7 @@ def run_batched(task: ShardTask) -> Iterator[ShardEvent | PartialResult]:
 
 
 def batched(task: ShardTask, events: Iterable[ShardEvent]) -> Iterator[ShardEvent | PartialResult]:
-    """Send what a shard reports in batches: at its end, when the recorder is full, and when the parent asks."""
+    """Send what a shard reports in batches, also when the recorder is full; end when the parent asks for all of it."""
     unsent = ShardAccumulator(task)
     for item in events:
         if not record_unsent(item):
@@ -174,12 +173,12 @@ def batched(task: ShardTask, events: Iterable[ShardEvent]) -> Iterator[ShardEven
                 continue
         unsent.add(item)
         if isinstance(item, ExampleDone) and flush_asked():
-            yield unsent.flush()
+            break  # the campaign runs the rest
     yield unsent.flush()
 
 
 def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event) -> ShardResult:
-    """Run a shard from ``task.first`` to its end, to a death, or to where it was when ``stop`` was set.
+    """Run a shard from ``task.first`` to its end, to a death, or to where it is after a while or when ``stop`` is set.
 
     A death counts as the verdict on the case that died, which the piece ends with: so a finding is recorded when it
     happens, not after all other hangs of the shard. The result's ``stop`` tells where to go on. Where somebody else
@@ -189,12 +188,15 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
     Raises:
         fuzzer.worker.worker.ChildError: an error of this program.
     """
-    reply = ShardAccumulator(task)
+    reply, due = ShardAccumulator(task), time.monotonic() + PIECE_SECONDS
     place, deaths = -1, Counter[str]()
     slow = -1  # the example that was taken for a hang before its time limit
     while True:
         died = None
-        for item in worker.stream(run_batched, replace(task, first=reply.result.stop), hurry=stop, adaptive=True):
+        rest = replace(task, first=reply.result.stop)
+        for item in worker.stream(
+            run_batched, rest, hurry=lambda: stop.is_set() or time.monotonic() >= due, adaptive=True
+        ):
             if isinstance(item, Died):
                 died = item
             for event in item.unsent if isinstance(item, Died) else (item,):
@@ -203,7 +205,6 @@ def run_isolated(worker: IsolatedWorker, task: ShardTask, stop: threading.Event)
                 worker.fresh()
                 return reply.result
         if died is None:
-            reply.finish(task.limit)
             return reply.result
         if died.early and slow != reply.result.stop:
             slow = reply.result.stop

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -122,13 +121,13 @@ class IsolatedWorker:
         argument: T,
         time_limit: float | None = None,
         memory_limit: int | None = None,
-        hurry: threading.Event | None = None,
+        hurry: Callable[[], bool] | None = None,
         adaptive: bool = False,
     ) -> Iterator[R | Died]:
         """Items of ``function(argument)`` as the process yields them; a ``Died`` comes last if it dies.
 
         Where the limit is ``adaptive``, a step that takes far longer than others of its kind is ended before it.
-        Once ``hurry`` is set, the process is asked to yield what it has (``fuzzer.worker.child.flush_asked``).
+        Once ``hurry`` says so, the process is asked to yield what it has (``fuzzer.worker.child.flush_asked``).
 
         Raises:
             ChildError: when the function raised.
@@ -217,7 +216,12 @@ class IsolatedWorker:
         return self._process
 
     def _receive(
-        self, process: ChildProcess, time_limit: float, memory_limit: int, hurry: threading.Event | None, adaptive: bool
+        self,
+        process: ChildProcess,
+        time_limit: float,
+        memory_limit: int,
+        hurry: Callable[[], bool] | None,
+        adaptive: bool,
     ) -> Any:
         waited_from = time.monotonic()
         next_look = waited_from + 0.25
@@ -227,7 +231,7 @@ class IsolatedWorker:
                     return process.connection.recv()
             except (EOFError, OSError, pickle.UnpicklingError):
                 return self._exited(process)
-            if hurry is not None and hurry.is_set():
+            if hurry is not None and hurry():
                 self._recorder.ask(True)
             now = time.monotonic()
             step = self._recorder.last_step()

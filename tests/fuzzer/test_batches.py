@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import dying_shards
@@ -11,10 +12,9 @@ from dying_shards import Dying
 
 from fuzzer.shard import run as shard_run
 from fuzzer.shard import run as shardrun
-from fuzzer.shard.draw import SHARD_EXAMPLES
 from fuzzer.shard.run import PartialResult, ShardAccumulator, ShardEvent, batched
 from fuzzer.shard.shard import ExampleBegun, ExampleDone, ModuleDrawn, ShardTask, run_shard
-from fuzzer.store.records import ShardResult
+from fuzzer.store.records import ShardResult, total_of
 from fuzzer.worker.worker import IsolatedWorker
 
 TASK = ShardTask(dying_shards.config(), 2)
@@ -29,7 +29,6 @@ def collected(items: list[ShardEvent | PartialResult]) -> ShardResult:
     collector = ShardAccumulator(TASK)
     for item in items:
         collector.add(item)
-    collector.finish(TASK.limit)
     return collector.result
 
 
@@ -41,9 +40,8 @@ def test_batches_give_what_their_items_give(said: list[ShardEvent], monkeypatch:
     assert collected([whole]) == expected
 
     monkeypatch.setattr(shard_run, "flush_asked", lambda: True)
-    each = list(batched(TASK, said))
-    assert len(each) == SHARD_EXAMPLES + 1
-    assert collected([*each]) == expected
+    (first,) = batched(TASK, said)
+    assert collected([first]).stop == 1, "the rest is for another piece"
     assert sum(expected.failing.values()) == pytest.approx(
         sum(item.taken for item in said if isinstance(item, ExampleDone) and item.failures)
     )
@@ -118,6 +116,27 @@ def test_a_shard_that_is_cut_short_says_what_it_has_judged(tmp_path: Path, monke
     assert 0 < result.stop < TASK.limit
     assert result.stop <= judged <= result.stop + 1
     assert result.examples == result.stop
+
+
+def test_a_shard_of_slow_cases_is_told_of_in_pieces_by_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign that was killed after 42 s had recorded nothing of 78 cases, since no shard had come to its end."""
+    alike = pieces(monkeypatch, Dying(tmp_path / "whole", batched=True, deadly=False))
+    monkeypatch.setattr(shardrun, "PIECE_SECONDS", 0.5)
+    started: list[str] = []
+    monkeypatch.setattr(IsolatedWorker, "fresh", lambda _: started.append("another process"))
+    found = pieces(monkeypatch, Dying(tmp_path / "notes", batched=True, deadly=False, pause=0.1))
+    assert len(found) > 2
+    assert [each.stop for each in found[:-1]] == [each.first for each in found[1:]]
+    whole, told = alike[0], total_of(found)
+    assert replace(told, number=whole.number, hits={}) == replace(whole, hits={})
+    assert [(name, hit.count) for name, hit in told.hits.items()] == [
+        (name, hit.count) for name, hit in whole.hits.items()
+    ]
+    judged = [int(line) for line in (tmp_path / "notes").read_text().split()]
+    assert judged == sorted(set(judged)), "nothing is judged twice"
+    assert started == []
 
 
 def test_a_shard_that_is_killed_leaves_what_it_has_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -372,7 +372,7 @@ def test_explain_shows_the_numbers_of_everything() -> None:
         (CampaignState.INTERRUPTED, "it was interrupted after 60 s (100 cases) of 1m; to resume it, run the same"),
         (
             CampaignState.KILLED,
-            "it did not shut down cleanly (was it killed?) after 60 s (100 cases) of 1m; to resume it,",
+            "it did not shut down cleanly (was it killed?); recorded: 60 s (100 cases) of 1m; to resume it,",
         ),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ class Doomed:
     def __init__(self, codes: list[int]) -> None:
         self.codes = codes
 
-    def stream(self, *_: Any, hurry: threading.Event, adaptive: bool) -> Iterator[Died]:
+    def stream(self, *_: Any, hurry: Callable[[], bool], adaptive: bool) -> Iterator[Died]:
         died = Died.by_exit_code(self.codes.pop(0), "crash: FuseOps")
         yield replace(died, unsent=(ExampleBegun(0, "FuseOps", "FuseOps", time.monotonic()),))
 
