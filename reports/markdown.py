@@ -46,7 +46,9 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -
     lines += ["## Oracles", "", *oracle_table(report), ""]
     if agreed := agreements_text(report.tallies):
         lines += [f"{agreed}.", ""]
-    lines += [line for said in report.notes for line in (f"{escaped(said[0].upper() + said[1:])}.", "")]
+    lines += [
+        line for said in report.notes for line in (f"{escaped(said[0].upper() + said[1:]).removesuffix('.')}.", "")
+    ]
     if reasons := reason_rows(report.tallies):
         columns = ("oracle", "outcome", "reason", "count")
         lines += ["## Skipped checks by reason", "", *table(columns, reasons, "lllr"), ""]

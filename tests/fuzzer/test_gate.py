@@ -344,7 +344,9 @@ def test_a_policy_may_fail_what_no_contract_of_the_users_covers(said: str, weigh
 def test_notes_end_with_one_line_to_paste_and_the_key_that_makes_them_fail(weight: Weight) -> None:
     rows = [*tallies(1000, 0)]
     for kept in ("PURITY", "KERNELS"):
-        said = uncovered(f"The pass drops {kept}", "FuseOps", f"changes=frozenset({{Kept.{kept}}})", "changes=frozenset()")
+        said = uncovered(
+            f"The pass drops {kept}", "FuseOps", f"changes=frozenset({{Kept.{kept}}})", "changes=frozenset()"
+        )
         rows.append(Tally("postcondition", "FuseOps", "skip", f"{NOTE}{said}", 7))
     lines = render(judged(structs.replace(noting(0.5), notes=weight), rows, []))
     (line,) = (each for each in lines if "default_contract" in each)

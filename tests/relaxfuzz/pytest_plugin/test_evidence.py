@@ -282,7 +282,9 @@ def test_where_no_result_was_compared_a_warning_is_printed(said: str) -> None:
 
 def test_a_note_fails_nothing(said: str) -> None:
     assert "FAILED test_given.py::test_counts" not in said, said
-    assert re.search(r"note \(\d modules?\): Running the pass twice changes .*, and no contract .* is allowed\.\n", said)
+    assert re.search(
+        r"note \(\d modules?\): Running the pass twice changes .*, and no contract .* is allowed\.\n", said
+    )
     assert re.search(r"test_counts: To allow this, add: `\w+\.contract = .*NEVER\)`\. To forbid it, use ", said)
     assert f"test_counts: {STRICT}" in said
 
