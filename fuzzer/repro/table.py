@@ -161,7 +161,7 @@ def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
         expected = expected or "the declared types still hold"
     elif oracle is OracleName.POSTCONDITION:
         expected = plain_claim(expected) + (f" ({details.source})" if details.source else "")
-        observed = f"{verdict.culprit} {details.done}" if details.done else evidence.observed.replace("\n", "; ")
+        observed = details.deed(verdict.culprit) if details.done else evidence.observed.replace("\n", "; ")
     elif oracle is OracleName.ROUNDTRIP:
         expected = "every device is in the module's list" if kind == "unlisted-device" else expected
         observed = message

@@ -366,7 +366,9 @@ def _postcondition(culprit: str, told: _Told) -> str:
     """Tell what was lost; else what the claim says of this module, in its second line."""
     if any(each.part in _LOST for each in told.changes):
         return _fit(f"{culprit} {_lost(told.changes)}", told.around)
-    done = told.evidence.details.done
+    done, function = told.evidence.details.done, told.evidence.details.function
+    if function:
+        return _fit(essence(told.evidence, done))
     said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
     how = next((f": it {each.change}" for each in told.changes if done and each.part is Part.OPERATOR_GONE), "")
     return _fit(f"{culprit}{said}", "" if how else told.around, how)

@@ -159,7 +159,8 @@ class Details:
             memory full of a pattern.
         claim: The postcondition that does not hold.
         source: What establishes that the pass claims it.
-        done: What the pass did instead, in words of the program: ``leaves a dataflow block in main``.
+        done: What the pass did instead, in words of the program: ``leaves a dataflow block in main``. Where a function
+            that the pass calls did it, it begins with its name: ``relax.analysis.x omits y in main``.
         notation: The notation of a round trip.
         circumstance: The value of the ``Circumstance`` under which a pass ran.
         arguments: The expression that the pass at fault was built by.
@@ -200,6 +201,15 @@ class Details:
     raised_at: tuple[str, ...] = ()
     place: str = ""
     harm: Harm | None = None
+
+    @property
+    def function(self) -> str:
+        """The function of TVM that is said to have done it; empty where that is the pass."""
+        return self.done.split(" ", 1)[0] if self.done.startswith("relax.") else ""
+
+    def deed(self, judged: str) -> str:
+        """Say who did what was done."""
+        return self.done if self.function else f"{judged} {self.done}"
 
     @property
     def step(self) -> str:

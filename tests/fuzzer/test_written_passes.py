@@ -12,14 +12,17 @@ import tvm
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
+from tvm.script import tirx as T
 
 from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Severity, gravest
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.run import check_text
 from fuzzer.repro.short.passes import edited, written
 from fuzzer.repro.short.render import short_forms
 from fuzzer.repro.short.scene import scenes
+from fuzzer.triage.blame.rules import blame_request
 from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef, namespace
@@ -33,6 +36,41 @@ ADRENO = (
     'relax.backend.adreno.transform.AnnotateCustomMemoryScope(tvm.target.Target("qcom/adreno-opencl-texture")), '
     "relax.transform.FuseOps(), relax.transform.FuseTIR()])"
 )
+
+
+INLINE = (
+    "relax.transform.function_pass(lambda f, mod, _: f.inline_functions({key: mod[v] for v in "
+    "relax.analysis.all_global_vars(f) if v not in [v for group in relax.analysis.detect_recursion(mod) for v in group]"
+    ' for key in (KEYS)}), opt_level=0, name="inline_functions")'
+)
+
+
+@I.ir_module
+class Calling:
+    @R.function(private=True)
+    def f1(x: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
+        m = T.int64()
+        y: R.Tensor((m,), "float32") = R.full((m,), R.const(1.0, "float32"))
+        return y
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        cls = Calling
+        y: R.Tensor((n,), "float32") = cls.f1(x)
+        return y
+
+
+@I.ir_module
+class Branching:
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((2,), "float32")):
+        if c:
+            inner = R.exp(x)
+            y = R.abs(inner)
+        else:
+            y = x
+        return y
 
 
 @I.ir_module
@@ -225,3 +263,47 @@ def test_what_a_text_makes_of_the_module_first_stands_in_the_module() -> None:
 
 
 _PREFIXED = 'tvm.transform.module_pass(lambda mod, _: {call}, opt_level=0, name="P")'
+
+
+@pytest.mark.parametrize("keys", ["v.name_hint,", "v,"])
+def test_the_functions_that_are_chosen_in_a_module_stand_by_their_names(keys: str) -> None:
+    case, verdict = failing(Calling, "inline_functions", INLINE.replace("KEYS", keys), OracleName.WELL_FORMED)
+    script = short_forms(case, verdict).scripts[0]
+    assert 'After["main"] = Before["main"].inline_functions({"f1": Before["f1"]})\n' in script.text
+    assert check_text(script.text, script.ending).confirmed
+
+
+def test_what_is_chosen_by_name_and_by_variable_stays_as_it_is() -> None:
+    text = INLINE.replace("KEYS", "v.name_hint, v")
+    call = written(text, True, Calling["main"], Calling).applied('Before["main"]', "Before")
+    assert "for v in relax.analysis.all_global_vars" in call
+    assert "detect_recursion(Before)" in call
+    assert "mod" not in call
+
+
+def test_a_second_run_is_given_what_the_first_one_has_left() -> None:
+    ref = PassRef("inline_functions", INLINE.replace("KEYS", "v,"))
+    case, verdict = failing(Calling, "inline_functions", ref.expression, OracleName.WELL_FORMED)
+    scene = next(scenes(FailingCase(case, verdict)))
+    assert scene.applied("Once")[-1] == 'Once["main"] = Before["main"].inline_functions({"f1": Before["f1"]})'
+    assert scene.applied("Twice", "Once")[-1] == 'Twice["main"] = Once["main"].inline_functions({})'
+
+
+def test_what_an_analysis_answers_wrongly_is_told_of_its_function() -> None:
+    text = (
+        'relax.transform.function_pass(lambda f, mod, _: [relax.analysis.bound_vars(f), f][1], opt_level=0, name="A")'
+    )
+    case, verdict = failing(Branching, "analysis", text.replace('"A"', '"analysis"'), OracleName.POSTCONDITION)
+    assert gravest(verdict) is Severity.S3
+    assert blame_request(case, verdict, "analysis").name == "relax.analysis.name_to_binding"
+    script = short_forms(case, verdict).scripts[0]
+    title = "# relax.analysis.name_to_binding omits the binding of inner inside an If of main"
+    assert script.text.startswith(f"{title}\n")
+    assert script.text.rstrip().splitlines()[-4:] == [
+        'named = relax.analysis.name_to_binding(Before["main"])',
+        'bound = relax.analysis.get_var2val(Before["main"])',
+        title,
+        "assert sum(map(len, named.values())) >= len(bound)",
+    ]
+    assert "rewritten" not in script.text, "the pass changes nothing"
+    assert check_text(script.text, script.ending).confirmed

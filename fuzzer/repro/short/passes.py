@@ -30,6 +30,7 @@ class WrittenPass:
         call: An expression: of a pass, or of its result where ``given`` is not empty.
         given: The name in it of what the pass is applied to.
         of_function: Whether it is applied to a function, and not to a module.
+        within: The name in it of the module of that function.
         options: The options of the ``PassContext`` around it, as text.
     """
 
@@ -38,10 +39,12 @@ class WrittenPass:
     given: str = ""
     of_function: bool = False
     options: str = ""
+    within: str = ""
 
-    def applied(self, to: str) -> str:
-        """Write its application to what an expression gives."""
-        return _text(_renamed(tree_of(self.call), {self.given: to})) if self.given else f"{self.call}({to})"
+    def applied(self, to: str, module: str = "") -> str:
+        """Write its application to what an expression gives, in a module."""
+        names = {self.given: to, self.within: module}
+        return _text(_renamed(tree_of(self.call), names)) if self.given else f"{self.call}({to})"
 
     def direct(self, module: Any) -> Iterator[tuple[Any, str]]:
         """Yield the calls of TVM that its function of ours makes, each with the module ``Before`` that it is for."""
@@ -50,10 +53,11 @@ class WrittenPass:
             yield from calls(module, *map(ast.literal_eval, call.args[1:]))
 
 
-def written(expression: str, alone: bool, applied_to: Any = None) -> WrittenPass:
+def written(expression: str, alone: bool, applied_to: Any = None, module: Any = None) -> WrittenPass:
     """Write the pass that the text of a ``PassRef`` builds; for a function, where there is one alone.
 
-    What it looks for in what it is ``applied_to`` stands by its place there, where that is known.
+    What it looks for in what it is ``applied_to`` stands by its place there, where that is known, and the functions of
+    the ``module`` that it chooses stand by their names.
     """
     made, options = tree_of(expression), ""
     if _called(made) == CONFIGURED:
@@ -64,8 +68,9 @@ def written(expression: str, alone: bool, applied_to: Any = None) -> WrittenPass
         made = outer.visit(made)
     if (of_function := _KINDS.get(_called(made))) is None:
         return WrittenPass((), expression, options=options)
-    function, given = made.args[0], made.args[0].args.args[0].arg
-    inner = _Statements(outer.taken, known={} if applied_to is None else {given: applied_to})
+    function, (given, within) = made.args[0], (each.arg for each in made.args[0].args.args[:2])
+    known = {given: applied_to, within: module}
+    inner = _Statements(outer.taken, known={name: value for name, value in known.items() if value is not None})
     function.body = inner.visit(function.body)
     steps = [each for each in inner.before if not isinstance(each, ast.FunctionDef | ast.ClassDef)]
     outer.before += [each for each in inner.before if each not in steps]
@@ -75,7 +80,7 @@ def written(expression: str, alone: bool, applied_to: Any = None) -> WrittenPass
     definitions = (*map(_text, outer.before), *_helpers(function.body))
     if of_function and not alone:
         return WrittenPass(definitions, _text(ast.Call(made.func, [function], made.keywords[:1])), options=options)
-    return WrittenPass(definitions, _text(function.body), given, of_function, options)
+    return WrittenPass(definitions, _text(function.body), given, of_function, options, within if of_function else "")
 
 
 def edited(ref: PassRef) -> tuple[str, str, PassRef] | None:
@@ -173,6 +178,18 @@ class _Statements(ast.NodeTransformer):
             self.before = [ast.With([ast.withitem(context)], self.before)]
         self.before = outer + self.before
         return items[place]
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        """Write out functions of the module that are given by names, or by variables."""
+        match node.value:
+            case ast.Subscript(ast.Name(module), key) if module in self.known:
+                pairs = ast.ListComp(ast.Tuple([node.key, key]), node.generators)
+                chosen = eval(_text(pairs), {**namespace(), **self.known})
+                names = [str(getattr(key, "name_hint", key)) for key, _ in chosen]
+                if len({*names}) == len(names):  # both the name and the variable of one are two keys
+                    values = [ast.Subscript(ast.Name(module), ast.Constant(str(each.name_hint))) for _, each in chosen]
+                    return ast.Dict([*map(ast.Constant, names)], [*values])
+        return self.generic_visit(node)  # type: ignore[return-value]  # an expression, like the node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         self.before.append(ast.Assign([node.target], self.visit(node.value)))

@@ -154,18 +154,29 @@ class Scene:
 
     @cached_property
     def _alone(self) -> str:
-        """The name of the Relax function that is all that a function pass is applied to; empty where there are more."""
-        names = [name for name, _ in relax_functions(self.fresh())]
+        """Name of the one Relax function that a function pass is applied to, or changes; empty where there are more."""
+        before, (ref, *more) = self.fresh(), (*self.prepare, *self.judged)
+        names = [name for name, _ in relax_functions(before)]
+        if (
+            len(names) > 1
+            and not (more or ref.is_user or self.failure.died)
+            and written(ref.expression, True).of_function
+        ):
+            after = self.run().module  # what it does to the others need not be shown
+            names = [] if after is None else [name for name in names if not equal(before[name], after[name])]
         return names[0] if len(names) == 1 and self.failure.verdict.oracle not in _IN_MODULES else ""
 
-    def _written(self, ref: PassRef) -> WrittenPass:
+    def _written(self, ref: PassRef, variable: str = BEFORE) -> WrittenPass:
         if ref.is_user:
             built = isinstance(load_factory(ref.target), tvm.ir.transform.Pass)
             return WrittenPass((), f"{ref.factory[1]}{'' if built else f'({ref.arguments})'}")
         first, module = ref is (*self.prepare, *self.judged)[0], self.fresh()
         form = written(ref.expression, bool(self._alone))
         if first and form.given:
-            form = written(ref.expression, bool(self._alone), module[self._alone] if form.of_function else module)
+            if variable != BEFORE and not (form.definitions or self.failure.died):
+                module = self.run().module or module
+            to = module[self._alone] if form.of_function else module
+            form = written(ref.expression, bool(self._alone), to, module)
         return form
 
     def _applications(
@@ -175,13 +186,13 @@ class Scene:
         for number, ref in enumerate(refs):
             last = number == len(refs) - 1
             bound = name if last or name else "Made"
-            form = self._written(ref)
+            form = self._written(ref, module)
             made = bound
             acts = []
             if form.of_function and bound:
                 acts = [f"{bound} = {module}.clone()"]
                 made = f'{bound}["{self._alone}"]'
-            call = form.applied(f'{module}["{self._alone}"]' if form.of_function else module)
+            call = form.applied(f'{module}["{self._alone}"]' if form.of_function else module, module)
             acts.append(f"{made} = {call}" if made else call)
             around = [*contexts, *([f"tvm.transform.PassContext(config={form.options})"] if form.options else [])]
             if self.needs_target and not any("target" in each for each in contexts):

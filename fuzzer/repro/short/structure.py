@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -128,10 +129,15 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
     if scene.failure.died:
         yield Showing(tuple(scene.applied()), Ending())
         return
-    lines, said = shown(scene), f"{scene.failure.verdict.culprit} {evidence.details.done}"
-    said = said if evidence.details.done else evidence.message
-    for line in _facts(scene):
-        yield failing(lines, line, said, UNEQUAL if line.startswith("tvm.") else ASSERTION)
+    lines, details = shown(scene), evidence.details
+    said = details.deed(scene.failure.verdict.culprit) if details.done else evidence.message
+    for fact in _facts(scene):
+        asked = details.function and structural_equal(scene.fresh(), scene.after)  # and gives back what it was given
+        *first, line = (fact.replace(AFTER, BEFORE) if asked else fact).splitlines()
+        showing = failing(
+            first if asked else [*lines, *first], line, said, UNEQUAL if line[:4] == "tvm." else ASSERTION
+        )
+        yield replace(showing, module=scene.fresh()) if asked else showing
     line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
     yield failing(lines, line, second=source_of(scene.after, "Wrong"))
 

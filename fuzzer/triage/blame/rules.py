@@ -46,6 +46,12 @@ def _if(when: _When, rule: _Rule) -> _Rule:
     return lambda failed: rule(failed) if when(failed) else None
 
 
+def _function(failed: FailedCase) -> Blame | None:
+    """Blame the function of TVM that the judged pass only asks, where the claim is about it."""
+    name = failed.evidence.details.function
+    return Blame(name, f"what {failed.verdict.culprit} asks it is answered otherwise than documented") if name else None
+
+
 def _is_of_a_step(failed: FailedCase) -> bool:
     return failed.index is not None
 
@@ -106,6 +112,7 @@ _UNBUILT_RULES: tuple[_Rule, ...] = (
     *(_if(_is_of_a_step, each) for each in (pass_inside, sharing, unlowered)),
 )
 _FORM_RULES: tuple[_Rule, ...] = (
+    _function,
     _if(_is_of_kind(*_OTHERWISE), hook_wrong),
     _if(_crashes, spoiler),
     analysis_inside,

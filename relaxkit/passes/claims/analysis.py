@@ -12,11 +12,17 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import closed, relax_functions
-from relaxkit.ir.walk import expressions, places
+from relaxkit.ir.walk import Place, expressions, places
 from relaxkit.passes.claims.common import placed, variables_read
 from relaxkit.passes.contract import claimed
 
 _MOST_TYPES = 8
+
+
+def _at(place: Place, name: str) -> str:
+    """Say what is bound, and where: ``lv inside an If of main``."""
+    around = "inside a local function of" if place.local else "inside an If of" if place.branches else "in"
+    return f"{place.var.name} {around} {name}"
 
 
 @claimed(
@@ -28,14 +34,19 @@ def variables_missed(ran: Any) -> str:
     """Find a variable that a function, or a value in it, binds or reads, and that its analysis does not list."""
     for name, function in relax_functions(ran.before):
         if relax.analysis.free_vars(function):
-            return f"a closed function has free variables\nlists free variables of {name}"
+            said = f"relax.analysis.free_vars lists variables of {name}, which is closed"
+            return f"a closed function has free variables\n{said}"
         bound = {*function.params, *(place.var for place in places(function))}
-        if not bound <= {*relax.analysis.bound_vars(function)} <= {*relax.analysis.all_vars(function)}:
-            return f"a bound variable is not listed\nlists not all variables that {name} binds"
+        listed = {*relax.analysis.bound_vars(function)}
+        if not bound <= listed <= {*relax.analysis.all_vars(function)}:
+            omitting = "all_vars" if bound <= listed else "bound_vars"
+            return f"a bound variable is not listed\nrelax.analysis.{omitting} omits variables that {name} binds"
         for place in places(function):
             read = {*variables_read(place.value)}
-            if not read <= {*relax.analysis.used_vars(place.value)} & {*relax.analysis.free_vars(place.value)}:
-                return f"a free variable is not listed\nlists not all free variables of a value in {name}"
+            used = {*relax.analysis.used_vars(place.value)}
+            if not read <= used & {*relax.analysis.free_vars(place.value)}:
+                omitting = "free_vars" if read <= used else "used_vars"
+                return f"a free variable is not listed\nrelax.analysis.{omitting} omits variables of {_at(place, name)}"
     return ""
 
 
@@ -43,8 +54,9 @@ def variables_missed(ran: Any) -> str:
     "bindings are found by variable and by name",
     'documentation of get_var2val: "Get a mapping from Var to Expr for each variable in the function"; of '
     'name_to_binding: "Return a map from variable name to its bindings"',
-    shown='assert sum(map(len, relax.analysis.name_to_binding(After["{name}"]).values())) >= '
-    'len(relax.analysis.get_var2val(After["{name}"]))',
+    shown='named = relax.analysis.name_to_binding(After["{name}"])\n'
+    'bound = relax.analysis.get_var2val(After["{name}"])\n'
+    "assert sum(map(len, named.values())) >= len(bound)",
 )
 def binding_missed(ran: Any) -> str:
     """Find a binding that get_var2val or name_to_binding does not have."""
@@ -53,9 +65,11 @@ def binding_missed(ran: Any) -> str:
         for place in places(function):
             listed = named.get(place.var.name, ())
             if not any(each.same_as(place.binding) for each in listed):
-                return f"a binding is not found by its name\nlists not all bindings of {place.var.name} in {name}"
+                said = f"relax.analysis.name_to_binding omits the binding of {_at(place, name)}"
+                return f"a binding is not found by its name\n{said}"
             if isinstance(place.binding, relax.VarBinding) and not values[place.var].same_as(place.value):
-                return f"a variable has another value\ngives another value of {place.var.name} in {name}"
+                said = f"relax.analysis.get_var2val gives another value of {_at(place, name)}"
+                return f"a variable has another value\n{said}"
     return ""
 
 
@@ -72,7 +86,8 @@ def use_missed(ran: Any) -> str:
             users = relax.analysis.udchain(place.block)
             for binding in place.block.bindings:
                 if any(binding.var not in users.get(read, ()) for read in variables_read(binding.value)):
-                    return f"a use is not listed\nlists not all variables that {name} uses to bind {binding.var.name}"
+                    said = f"relax.analysis.udchain omits uses of variables in {binding.var.name} in {name}"
+                    return f"a use is not listed\n{said}"
     return ""
 
 
@@ -87,7 +102,7 @@ def shape_missed(ran: Any) -> str:
             shape = relax.get_shape_of(place.var)
             asked = isinstance(shape, relax.Call) and shape.op.name == "relax.shape_of"
             if not (asked if ty.shape is None else tvm_ffi.structural_equal(shape, ty.shape)):
-                return f"another shape is told\ngives {shape} as the shape of {place.var.name} in {name}"
+                return f"another shape is told\nrelax.get_shape_of gives {shape} as the shape of {_at(place, name)}"
     return ""
 
 
@@ -106,21 +121,26 @@ def type_misjudged(ran: Any) -> str:
                 if not _is_base(base, ty):
                     return f"a {kind} is no base\ngives {base} as the {kind} of {ty} in {name}"
             if not {*relax.analysis.definable_tir_vars_in_type(ty)} <= {*relax.analysis.tir_vars_in_type(ty)}:
-                return f"a definable dim is none of its type\nlists dims that {ty} in {name} does not have"
+                said = f"relax.analysis.definable_tir_vars_in_type lists dims that {ty} in {name} does not have"
+                return f"a definable dim is none of its type\n{said}"
             known = dict.fromkeys(relax.analysis.tir_vars_in_type(ty), 4)
             same = relax.analysis.erase_to_well_defined(ty, {dim: dim for dim in known}, shapes)
             if "R.Callable" not in str(ty) and not tvm_ffi.structural_equal(same, ty):
-                return f"a type with all dims is another one\ngives {same} for {ty} in {name}"
+                said = f"relax.analysis.erase_to_well_defined gives {same} for {ty} in {name}"
+                return f"a type with all dims is another one\n{said}"
             numbers = relax.analysis.erase_to_well_defined(ty, known)
             if "R.Callable" not in str(ty) and relax.analysis.tir_vars_in_type(numbers):
-                return f"a dim with a value is left\nleaves dims in {numbers}, made of {ty} in {name}"
+                said = f"relax.analysis.erase_to_well_defined leaves dims in {numbers}, made of {ty} in {name}"
+                return f"a dim with a value is left\n{said}"
         for one, other in itertools.product([*types, relax.FuncType.opaque_func()], types):
             ancestor = relax.analysis.type_lca(one, other)
             if not (ancestor.is_base_of(one) and ancestor.is_base_of(other)):
-                return f"a common ancestor is no base\ngives {ancestor} for {one} and {other} in {name}"
+                said = f"relax.analysis.type_lca gives {ancestor} for {one} and {other} in {name}"
+                return f"a common ancestor is no base\n{said}"
             passes = relax.analysis.type_base_check(one, other) == relax.analysis.BaseCheckResult.PASS
             if passes != one.is_base_of(other):
-                return f"two checks of types disagree\nchecks {one} and {other} in {name} with two results"
+                said = f"relax.analysis.type_base_check and is_base_of differ on {one} and {other} in {name}"
+                return f"two checks of types disagree\n{said}"
     return ""
 
 
@@ -174,7 +194,8 @@ def result_misjudged(ran: Any) -> str:
         if isinstance(value, relax.Call) and isinstance(value.op, relax.Var | tvm.ir.GlobalVar):
             derived = relax.analysis.derive_call_ret_type(value.op.ty, value, relax.BlockBuilder())
             if isinstance(value.op.ty, relax.FuncType) and not derived.is_base_of(value.ty):
-                return f"another result type is derived\nderives {derived} for a call of {value.ty} in {name}"
+                said = f"relax.analysis.derive_call_ret_type derives {derived} for a call of {value.ty} in {name}"
+                return f"another result type is derived\n{said}"
     return ""
 
 
@@ -188,7 +209,7 @@ def purity_misjudged(ran: Any) -> str:
     for name, function in relax_functions(ran.before):
         forced = "relax.force_pure" in (function.attrs or ())
         if function.is_pure and not forced and relax.analysis.contains_impure_call(function):
-            return f"a pure function is told impure\nfinds an impure call in {name}"
+            return f"a pure function is told impure\nrelax.analysis.contains_impure_call finds an impure call in {name}"
     return ""
 
 
@@ -227,7 +248,8 @@ def _recursion_missed(module: Any) -> str:
     }
     found = {frozenset(each.name_hint for each in group) for group in relax.analysis.detect_recursion(module)}
     if found != wanted:
-        return f"other functions are found to be recursive\nfinds {_said(found)} instead of {_said(wanted)}"
+        said = f"relax.analysis.detect_recursion finds {_said(found)} instead of {_said(wanted)}"
+        return f"other functions are found to be recursive\n{said}"
     return ""
 
 
