@@ -265,8 +265,24 @@ def own_changes(subject: Subject) -> list[tuple[tvm.IRModule, tvm.IRModule]]:
         return [] if equal(rebuilt := _rebuilt(given, after), after) else [(rebuilt, after)]
     absent = _rerun(subject, _ABSENT, called)
     rebuilt = _rebuilt(given, absent)
-    pairs = [] if equal(inert, after) else [(_cleaned(inert, after), after)]
-    return pairs if equal(given, absent) or equal(rebuilt, absent) else [*pairs, (rebuilt, absent)]
+    rewrites_alone = equal(given, absent) or equal(rebuilt, absent)
+    pairs = []
+    if not equal(inert, after):
+        pairs = [(rewrites_alone and _uncleaned(subject)) or (_cleaned(inert, after), after)]
+    return pairs if rewrites_alone else [*pairs, (rebuilt, absent)]
+
+
+def _uncleaned(subject: Subject) -> tuple[tvm.IRModule, tvm.IRModule] | None:
+    """Return the module without and with the rewrites of ``rewrite_call``, of which nobody merges equal calls; nothing
+    where the pass rewrites otherwise.
+    """
+    calls: list[Any] = []
+    alone = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls))
+    if alone.output.module is None or not calls:
+        return None
+    tidy = relax.transform.DeadCodeElimination()
+    before, after = (apply(tidy, each).module for each in (_given(alone), alone.output.module))
+    return None if before is None or after is None or equal(before, after) else (before, after)
 
 
 def _given(subject: Subject) -> tvm.IRModule:

@@ -196,6 +196,28 @@ def test_what_tvms_rewriters_clean_up_is_no_work_of_the_pass(by: Callable[..., A
     assert operators_called(without) - operators_called(after) == {"relax.nn.relu": 1}, "and no relax.exp"
 
 
+def test_calls_that_tvm_merges_behind_a_rewrite_are_not_removed_by_the_pass() -> None:
+    @I.ir_module
+    class Merging:
+        @R.function
+        def main(x: R.Tensor((2, 2), "float32")):
+            with R.dataflow():
+                a = R.nn.relu(x)
+                b = R.nn.relu(a)
+                p = R.exp(a)
+                q = R.exp(b)
+                r = R.add(p, q)
+                R.output(r)
+            return r
+
+    rewrites = by_call(lambda _, found: relax.op.nn.relu(found[OPERAND]))
+    subject = Subject(Merging, [GivenPass("Mine", "<Mine>", made(rewrites))])
+    assert subject.output.module is not None
+    assert operators_called(subject.output.module)["relax.exp"] == 1, "it is one call after the rewrite"
+    ((without, after),) = own_changes(subject)
+    assert operators_called(without) == operators_called(after)
+
+
 def test_what_a_pass_does_besides_rewriting_by_patterns_is_its_work() -> None:
     inert = by_call(lambda call, _: call)
     subject = Subject(Unclean, [GivenPass("Mine", "<Mine>", made(lambda module: inert(rebuilt(module, 1))))])
