@@ -9,7 +9,7 @@ import sample_modules as samples
 import tvm
 from tvm import relax, tirx
 
-from relaxkit.passes.claims.kept import stated_claims
+from relaxkit.passes.claims.kept import claims_of, stated_claims
 from relaxkit.passes.claims.lowering import legalizable_left_by_pipeline
 from relaxkit.passes.contract import Ran
 from relaxkit.passes.contracts import CONTRACTS
@@ -87,3 +87,14 @@ def test_operator_whose_shape_was_not_known_is_excused() -> None:
     module = bb.finalize()
     assert legalizable_left_by_pipeline(Ran(module, module, {})).startswith("relax.tanh is left")
     assert legalizable_left_by_pipeline(Ran(module, applied(module, "LegalizeOps"), {})) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "dropped"), [("StaticPlanBlockMemory", True), ("build:default", True), ("build:zero", False)]
+)
+def test_what_plans_memory_takes_the_attribute_that_asks_for_it(name: str, dropped: bool) -> None:
+    asking = {"relax.memory_plan_dynamic_func_output": 1}
+    functions = {var: function.with_attr(asking) for var, function in program().functions.items()}
+    ran = Ran(tvm.IRModule(functions), program(), {})
+    lost = [text for each in claims_of(CONTRACTS[name]) if asking.keys() & {*(text := each.violation(ran)).split()}]
+    assert bool(lost) is not dropped

@@ -103,6 +103,7 @@ ROWS: tuple[Contract, ...] = (
         "StaticPlanBlockMemory",
         limits=(MAY_GIVE_BACK,),
         prepare=CALLS,
+        changes=frozenset({Kept.FUNCTION_ATTRIBUTES}),  # static_plan_block_memory.cc: WithoutAttr(func, plan_dyn_attr_)
         postconditions=stated(
             memory_plan.shared_while_in_use,
             memory_plan.storage_too_small,

@@ -43,7 +43,7 @@ _DEFAULT = Contract(
     costly=True,
     composed=True,
     refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
-    changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+    changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # AnnotateTIROpPattern, StaticPlanBlockMemory
     environment=(NEEDS_TARGET,),
 )
 ROWS: tuple[Contract, ...] = (
@@ -56,6 +56,7 @@ ROWS: tuple[Contract, ...] = (
         postconditions=stated(lowering.legalizable_left_by_pipeline, fusion.groups_left, source=lowering.STAGES),
         prepare=(),
         gives=Stage.FUSED,
+        changes=frozenset({Kept.KERNELS}),
         address_ordered=False,
         merges_kernels=True,
         environment=PARTS_OF_LEVEL_ONE,
