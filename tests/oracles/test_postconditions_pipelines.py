@@ -9,11 +9,14 @@ import sample_modules as samples
 import tvm
 from tvm import relax, tirx
 
+from oracles import check
+from oracles.core.verdict import Outcome
 from relaxkit.passes.claims.kept import claims_of, stated_claims
 from relaxkit.passes.claims.lowering import legalizable_left_by_pipeline
 from relaxkit.passes.contract import Ran
 from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.passes.contracts.pipelines import pipeline
+from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.plan import preparing
 
 ORDER = (
@@ -98,3 +101,18 @@ def test_what_plans_memory_takes_the_attribute_that_asks_for_it(name: str, dropp
     ran = Ran(tvm.IRModule(functions), program(), {})
     lost = [text for each in claims_of(CONTRACTS[name]) if asking.keys() & {*(text := each.violation(ran)).split()}]
     assert bool(lost) is not dropped
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [preparing("LowerRuntimeBuiltin"), PassRef("build:default", 'relax.get_pipeline("default")')],
+    ids=lambda ref: ref.name,
+)
+def test_a_view_of_unknown_shape_is_refused(ref: PassRef) -> None:
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType(dtype="float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.memory.view(x, None, "int32")))
+    found = check(builder.get(), ref)
+    assert [each.reason for each in found if each.outcome is Outcome.REJECT] == [
+        "view of a tensor of unknown shape or dtype"
+    ]

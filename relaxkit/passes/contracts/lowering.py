@@ -20,7 +20,7 @@ from relaxkit.passes.contract import (
     less_done,
     stated,
 )
-from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK, none_left, refused
+from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK, VAGUE_VIEW, none_left, refused
 from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
@@ -175,7 +175,8 @@ ROWS: tuple[Contract, ...] = (
     _OnLowered(
         "LowerRuntimeBuiltin",
         prepare=ALLOCATED,
-        refusals=refused(
+        refusals=VAGUE_VIEW
+        + refused(
             "backend/vm/lower_runtime_builtin.cc: ",
             (
                 r"VMBuiltinLower encountered .*alloc_tensor",

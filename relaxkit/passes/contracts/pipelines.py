@@ -11,6 +11,7 @@ from relaxkit.passes.contracts.shared import (
     NEEDS_TARGET,
     PARTS_OF_LEVEL_ONE,
     UNSUPPORTED_DTYPE,
+    VAGUE_VIEW,
     WINDOWED_ATTENTION,
 )
 from relaxkit.passes.pass_ref import PassRef
@@ -42,7 +43,7 @@ _DEFAULT = Contract(
     address_ordered=True,
     costly=True,
     composed=True,
-    refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
+    refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION, *VAGUE_VIEW),
     changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # AnnotateTIROpPattern, StaticPlanBlockMemory
     environment=(NEEDS_TARGET,),
 )

@@ -33,6 +33,16 @@ def refused(where: str, *rows: tuple[str, str, str]) -> tuple[Refusal, ...]:
     )
 
 
+VAGUE_VIEW = refused(
+    "op/memory/view.cc, LowerBuiltinView: ",
+    (
+        r"requires that either the output (shape|dtype) be explicitly specified",
+        "view of a tensor of unknown shape or dtype",
+        "the message says what must be known",
+    ),
+)
+
+
 def none_left(claim: str, source: str, *names: str, harm: Harm = Harm.BROKEN) -> Postcondition:
     """Claim that none of some operators is left."""
     return Postcondition(claim, partial(operators_left_over, names=names), source, harm)
