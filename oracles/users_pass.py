@@ -13,6 +13,7 @@ it. A note fails nothing.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.ir.equality import describe
 from relaxkit.ir.functions import functions_by_name
+from relaxkit.ir.walk import operators_called
 from relaxkit.passes.claims.kept import KEPT
 from relaxkit.passes.contract import Contract, Idempotence, Kept, Locality, OracleName
 from relaxkit.passes.contracts import is_users
@@ -265,24 +267,28 @@ def own_changes(subject: Subject) -> list[tuple[tvm.IRModule, tvm.IRModule]]:
         return [] if equal(rebuilt := _rebuilt(given, after), after) else [(rebuilt, after)]
     absent = _rerun(subject, _ABSENT, called)
     rebuilt = _rebuilt(given, absent)
-    rewrites_alone = equal(given, absent) or equal(rebuilt, absent)
-    pairs = []
-    if not equal(inert, after):
-        pairs = [(rewrites_alone and _uncleaned(subject)) or (_cleaned(inert, after), after)]
-    return pairs if rewrites_alone else [*pairs, (rebuilt, absent)]
+    pairs = [] if equal(inert, after) else [(_cleaned(inert, after), after)]
+    return pairs if equal(given, absent) or equal(rebuilt, absent) else [*pairs, (rebuilt, absent)]
 
 
-def _uncleaned(subject: Subject) -> tuple[tvm.IRModule, tvm.IRModule] | None:
-    """Return the module without and with the rewrites of ``rewrite_call``, of which nobody merges equal calls; nothing
-    where the pass rewrites otherwise.
+def own_calls(subject: Subject, changes: Sequence[tuple[tvm.IRModule, tvm.IRModule]]) -> tuple[Counter[str], ...]:
+    """Count the calls that the passes removed and added in :func:`own_changes`, by operator.
+
+    Behind ``rewrite_call`` TVM merges calls that a rewrite has made equal, and without that the operands of a rewrite
+    may be there twice: what both ways have in common is the work of the pass.
     """
+    removed, added = Counter[str](), Counter[str]()
+    for before, after in (map(operators_called, pair) for pair in changes):
+        removed += before - after
+        added += after - before
     calls: list[Any] = []
     alone = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls))
-    if alone.output.module is None or not calls:
-        return None
-    tidy = relax.transform.DeadCodeElimination()
-    before, after = (apply(tidy, each).module for each in (_given(alone), alone.output.module))
-    return None if before is None or after is None or equal(before, after) else (before, after)
+    if alone.output.module is not None and calls:
+        tidy = relax.transform.DeadCodeElimination()
+        plain = (apply(tidy, each).module or each for each in (_given(alone), alone.output.module))
+        before, after = map(operators_called, plain)
+        removed, added = removed & (before - after), added & (after - before)
+    return removed, added
 
 
 def _given(subject: Subject) -> tvm.IRModule:

@@ -26,9 +26,9 @@ from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import KNOWN, OracleFailure, check, watched_by
 from oracles.core.verdict import Outcome, Verdict
-from oracles.users_pass import own_changes
+from oracles.users_pass import own_calls, own_changes
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
-from relaxkit.ir.walk import operators_called, operators_of
+from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import Contract, OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError, PromisingPass
 from relaxkit.passes.render import text_of_pass
@@ -202,9 +202,9 @@ class _CheckRecorder:
             if changes := own_changes(self._subject):
                 self.counts["changed"] += 1
                 self._count_results(judged)
-                for before, after in (map(operators_called, pair) for pair in changes):
-                    self.removed += before - after
-                    self.added += after - before
+                removed, added = own_calls(self._subject, changes)
+                self.removed += removed
+                self.added += added
             self.counts["operators"] = len(self._operators)
             self.counts.update(str(verdict.outcome) for verdict in verdicts)
             self.counts["known"] += sum(verdict.reason == KNOWN for verdict in verdicts)
