@@ -265,9 +265,10 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
     assessment = finding.assessment
     scale = f"severity {assessment.severity}; S1 is the most severe{'' if assessment.final else ', estimated'}"
     against = "" if assessment.evidence is EvidenceClass.HARD else f"; {assessment.evidence.words}"
-    blame = assessment.beside(finding.culprit)
+    blame, passes = assessment.beside(finding.culprit), finding.shown_case.passes
     lines = [
         f"* Pass: {_code(finding.culprit)}",
+        *([f"* Passes, in order: {', '.join(_code(ref.expression) for ref in passes)}"] if len(passes) > 1 else []),
         f"* Severity: {assessment.severity.words(finding.oracle)} ({scale}){against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
         f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",

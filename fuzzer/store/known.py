@@ -194,7 +194,7 @@ def _title(finding: FindingRecord, known: KnownAs) -> str:
     """Return the title under which a finding is known; empty where its script has one that tells as much."""
     parts, said = finding.parts, known.title
     if parts is None:
-        return said or known.sentence
+        return said if said and not said.endswith("...") else known.sentence
     head, on, trigger = said.partition(" on ")
     if finding.oracle != OracleName.CRASH or head != finding.culprit or not parts.fits(said):
         return said if _BARE.match(parts.words.title) and not _BARE.match(said) and parts.fits(said) else ""

@@ -275,3 +275,12 @@ def test_a_cause_that_was_read_of_another_program_is_introduced_so_in_lists() ->
         assert KnownAs("n", "s", cause=cause, found_for=hedge).line.endswith(f": {hedge}s")
     assert other_program(KnownAs("n", "s", certain=False), cause, "this", parts).startswith("Perhaps, ")
     assert other_program(KnownAs("n", "s"), replace(cause, reason="r"), "another", parts) == ""
+
+
+def test_a_title_that_was_cut_gives_way_to_the_sentence() -> None:
+    for title, expected in (
+        ("It fails when run: Invoking f1 expects 2 argume...", "It fails."),
+        ("It ends.", "It ends."),
+    ):
+        (finding,) = named([FOUND], {FOUND.id: KnownAs("x", "It fails.", title=title)})
+        assert finding.title == expected

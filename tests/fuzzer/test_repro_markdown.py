@@ -169,17 +169,35 @@ def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "it.py").read_text() == script().text
 
 
-def test_an_unfinished_finding_has_the_title_that_lists_give_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        ("LegalizeOps on R.nn.pixel_shuffle(x)", "LegalizeOps fails on R.nn.pixel_shuffle(x): "),
+        ("LegalizeOps on R.other(x)", "LegalizeOps fails: "),  # it tells of another program
+    ],
+)
+def test_an_unfinished_finding_has_the_title_that_lists_give_it_if_it_fits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, listed: str, expected: str
 ) -> None:
     name = signature(VERDICT)
     with Store.create(tmp_path / "campaign", {**META, "seed": "1"}) as store:
         hit = SignatureHits.of(name, VERDICT, case(), 0, 3)
         store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: hit}), 1.0)
-    told = {name.id: KnownAs("some-case", "It fails.", title="LegalizeOps lacks R.other(x)")}
+    told = {name.id: KnownAs("some-case", "It fails.", title=listed)}
     monkeypatch.setattr("fuzzer.store.known.recognize", lambda *_: told)
     assert cli.main(["repro", str(tmp_path / "campaign"), name.id, "--markdown"]) == 0
-    assert capsys.readouterr().out.startswith("# [Bug][Relax] LegalizeOps lacks R.other(x)\n")
+    assert capsys.readouterr().out.startswith(f"# [Bug][Relax] {expected}")
+
+
+def test_several_passes_are_told_in_their_order() -> None:
+    one = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
+    assert "Passes, in order" not in one
+    passes = (PassRef("FoldConstant", "relax.transform.FoldConstant()"), *case().passes)
+    report = bug_report(
+        replace(finding(), minimized=replace(case(), passes=passes)), VERDICT, INFO, script().text, script().parts
+    )
+    told = "* Passes, in order: `relax.transform.FoldConstant()`, `relax.transform.LegalizeOps()`\n"
+    assert told in report
 
 
 def test_a_short_script_stands_in_it_with_what_changes() -> None:

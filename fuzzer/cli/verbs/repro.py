@@ -129,8 +129,8 @@ def _report(
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
     known = recognize([finding])
-    (finding,), told = named([finding], known), known.get(finding.id)  # under the title that lists give it
-    finding = replace(finding, parts=parts)
+    # Under the title that it is known by, where that is true of this script.
+    (finding,), told = named([replace(finding, parts=parts)], known), known.get(finding.id)
     if told is not None and told.reported:
         inform(f"{'' if told.certain else 'perhaps '}already reported: {told.reported}")
     return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)
