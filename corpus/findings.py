@@ -29,7 +29,7 @@ from relaxkit.passes.same_code import same_code
 if TYPE_CHECKING:
     import tvm
 
-_WORD = re.compile(r"[a-z]{5,}")
+_WORD = re.compile(r"\b[a-z]{5,}\b")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONSTRUCTS = (("match_cast", "R.match_cast(", '"relax.expr.MatchCast"'), ("`If`", "if ", '"relax.expr.If"'))
 """What a failure may hang on: as an explanation names it, in TVMScript, and in JSON."""
@@ -168,8 +168,9 @@ def _same_arguments(cases: Sequence[KnownCase], finding: FindingRecord) -> list[
     """
     if finding.parts is None:
         return []
-    texts = {ref.expression for ref in (finding.minimized or finding.case).passes if "lambda" in ref.expression}
-    told = set(_WORD.findall(finding.parts.words.title)) - {finding.culprit}
+    refs = (finding.minimized or finding.case).passes
+    texts = {ref.expression for ref in refs} - {f"relax.transform.{ref.name}()" for ref in refs}
+    told = set(_WORD.findall(finding.parts.words.title)) - {"relax", "function"}
     near = [
         (len(told & set(_WORD.findall(case.title))), case)
         for case in cases

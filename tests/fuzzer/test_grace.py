@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from sample_records import META, hit, shard
 from fuzzer.campaign import campaign
 from fuzzer.campaign.campaign import Campaign
 from fuzzer.campaign.progress import Progress
+from fuzzer.cli.verbs.run import _resuming
 from fuzzer.cluster import executor as local
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
@@ -145,3 +147,9 @@ def test_what_is_known_elsewhere_is_looked_into_last(tmp_path: Path, monkeypatch
         store.record_shard(shard(0, known, perhaps, new), 1.0)
         assert Campaign(store, config, Progress(config)).run() == "finished"
     assert asked == [each.signature.id for each in (new, perhaps, known)]
+
+
+def test_the_command_that_triages_the_rest_is_the_same_one_for_this_campaign() -> None:
+    told = _resuming(2, ["run", "--time", "3m", "--out", "my night"], {"seed": "7", "out": "my night"}, {"out"})
+    assert told.startswith("2 findings are untriaged; to triage more, run again: ")
+    assert shlex.split(told)[-7:] == ["run", "--time", "3m", "--out", "my night", "--seed", "7"]

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cli.options import add_trust, inform
-from fuzzer.core.text import enumerated
+from fuzzer.core.text import enumerated, shell
 from fuzzer.core.verb import INTERRUPTED, OK, OPTIONS, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -98,9 +99,19 @@ def _run(options: argparse.Namespace) -> int:
             campaign = Campaign(store, config, progress, known, decided, executor, guide_of(store, config))
             done, fault = _until_done(campaign)
         missing = _summarize(directory, options.json)
+        if done and (left := len(store.untriaged())):
+            told = {name for name in ("seed", "out") if vars(options)[name] is not None}
+            inform(_resuming(left, sys.argv[1:], {"seed": str(config.seed), "out": str(directory)}, told))
     if fault is not None or missing is not None:
         raise UsageError(str(fault or f"the summary is incomplete: {missing}"))
     return OK if done else INTERRUPTED
+
+
+def _resuming(left: int, words: Sequence[str], campaign: Mapping[str, str], given: Container[str]) -> str:
+    """Say how many findings are untriaged, and the command that triages more: the same one, for this campaign."""
+    more = [word for name, value in campaign.items() if name not in given for word in (f"--{name}", value)]
+    are = "finding is" if left == 1 else "findings are"
+    return f"{left} {are} untriaged; to triage more, run again: {shell('relaxfuzz')} {shlex.join([*words, *more])}"
 
 
 def _interrupt() -> None:
