@@ -745,6 +745,8 @@ def test_a_death_is_told_with_what_it_hangs_on() -> None:
     assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps crashes the process on relax.argsort: SIGSEGV"
     unknown = title_of(case_of(Argsort, "FuseOps"), verdict, minimized=False)
     assert unknown == "FuseOps crashes the process: SIGSEGV", "nobody knows what of the module it hangs on"
+    verdict = replace(verdict, evidence=death("memory"))
+    assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps runs out of memory on relax.argsort"
 
 
 def test_the_call_or_the_parameter_that_an_error_names_is_told() -> None:

@@ -13,6 +13,7 @@ from sample_findings import finding
 from tvm import relax
 
 from fuzzer.store.writer import FindingRecord, FindingState
+from reports.findings import passes_text
 from reports.page import tvm_worker
 from reports.page.tvm_worker import TvmWorker
 
@@ -51,6 +52,17 @@ def printed(*modules: str) -> list[bool]:
     """Say of each module whether it is printed."""
     with TvmWorker(records := found(*modules)) as worker:
         return ["def main" in worker.module(each) for each in records]
+
+
+@pytest.mark.parametrize(("state", "shown"), [(FindingState.NEW, 3), (FindingState.CONFIRMED, 1)])
+def test_the_module_belongs_to_the_message(state: FindingState, shown: int) -> None:
+    """A minimization under way had saved a smaller module, which stood beside the numbers of the first one."""
+    (record,) = found(long(3))
+    smaller = replace(record.case, module_json=long(1), passes=())
+    record = replace(record, minimized=smaller, state=state)
+    with TvmWorker([record]) as worker:
+        assert worker.module(record).count(': R.Tensor((2, 3), dtype="float32") = ') == shown
+    assert bool(passes_text(record)) is (state is FindingState.NEW)
 
 
 @pytest.fixture
