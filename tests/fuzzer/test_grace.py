@@ -150,6 +150,6 @@ def test_what_is_known_elsewhere_is_looked_into_last(tmp_path: Path, monkeypatch
 
 
 def test_the_command_that_triages_the_rest_is_the_same_one_for_this_campaign() -> None:
-    told = _resuming(2, ["run", "--time", "3m", "--out", "my night"], {"seed": "7", "out": "my night"}, {"out"})
-    assert told.startswith("2 findings are untriaged; to triage more, run again: ")
+    told = _resuming(2, "18 s", ["run", "--time", "3m", "--out", "my night"], {"seed": "7", "out": "my night"}, {"out"})
+    assert told.startswith("2 findings are untriaged; to triage for at most 18 s more, run again: ")
     assert shlex.split(told)[-7:] == ["run", "--time", "3m", "--out", "my night", "--seed", "7"]

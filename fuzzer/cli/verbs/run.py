@@ -44,7 +44,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.campaign.campaign import Campaign
+    from fuzzer.campaign.campaign import Campaign, grace
     from fuzzer.campaign.progress import Progress
     from fuzzer.campaign.regression import chosen, regress_first
     from fuzzer.campaign.setup import NO_DASK, configure, decisions, guide_of, known_findings, merged, open_campaign
@@ -101,17 +101,22 @@ def _run(options: argparse.Namespace) -> int:
         missing = _summarize(directory, options.json)
         if done and (left := len(store.untriaged())):
             told = {name for name in ("seed", "out") if vars(options)[name] is not None}
-            inform(_resuming(left, sys.argv[1:], {"seed": str(config.seed), "out": str(directory)}, told))
+            inform(
+                _resuming(
+                    left, f"{grace(config):g} s", sys.argv[1:], {"seed": str(config.seed), "out": str(directory)}, told
+                )
+            )
     if fault is not None or missing is not None:
         raise UsageError(str(fault or f"the summary is incomplete: {missing}"))
     return OK if done else INTERRUPTED
 
 
-def _resuming(left: int, words: Sequence[str], campaign: Mapping[str, str], given: Container[str]) -> str:
+def _resuming(left: int, most: str, words: Sequence[str], campaign: Mapping[str, str], given: Container[str]) -> str:
     """Say how many findings are untriaged, and the command that triages more: the same one, for this campaign."""
     more = [word for name, value in campaign.items() if name not in given for word in (f"--{name}", value)]
     are = "finding is" if left == 1 else "findings are"
-    return f"{left} {are} untriaged; to triage more, run again: {shell('relaxfuzz')} {shlex.join([*words, *more])}"
+    command = f"{shell('relaxfuzz')} {shlex.join([*words, *more])}"
+    return f"{left} {are} untriaged; to triage for at most {most} more, run again: {command}"
 
 
 def _interrupt() -> None:
