@@ -73,6 +73,14 @@ class Fragment:
             hint = "if it makes a constant with a dim of 0, use an operator instead, such as relax.op.zeros"
             raise FragmentError(f"{said.splitlines()[0]}; {hint}") from None
 
+    def alone(self) -> tvm.IRModule:
+        """Return a module of nothing but this code."""
+        builder = relax.BlockBuilder()
+        operands = [relax.Var(f"x{at}", relax.TensorType(shape, self.dtype)) for at, shape in enumerate(self.shapes)]
+        with builder.function("main", operands):
+            builder.emit_func_output(builder.emit(self.made(builder, operands)))
+        return builder.get()
+
     def made(self, builder: Any, operands: list[Any]) -> Any:
         """Return what the function makes of operands; raises ``FragmentError`` where it raises."""
         __tracebackhide__ = True

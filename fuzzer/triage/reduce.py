@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from fuzzer.core.case import Case
 from fuzzer.core.module_file import ModuleFileError, read_module
 from fuzzer.core.verb import UsageError
+from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import RUNS, Confirmation, Criterion, OracleCriterion, isolated_worker
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.judge.pool import JudgePool, tries_for
@@ -222,10 +223,27 @@ def _step_back(
 
 
 def reduce_case(
-    case: Case, verdict: Verdict, limits: SearchLimits | None = None, seconds: float = DEFAULT_TIME_LIMIT
+    case: Case,
+    verdict: Verdict,
+    limits: SearchLimits | None = None,
+    seconds: float = DEFAULT_TIME_LIMIT,
+    smaller: Iterable[Case] = (),
 ) -> Reduced:
-    """Minimize a case that failed with ``verdict``; raises ``NotReduced``."""
-    return reduce(case, OracleCriterion(verdict, seconds=seconds), ReductionPlan(limits or SearchLimits()))
+    """Minimize a case that failed with ``verdict``, from the first of some smaller ones that fails in the same way.
+
+    Raises:
+        NotReduced: It does not fail again.
+    """
+    criterion = OracleCriterion(verdict, seconds=seconds)
+
+    def alike(other: Case) -> bool:
+        try:
+            return any(signature(each).id == criterion.id for each in failures(other, verdict.oracle, seconds))
+        except NotReduced:
+            return False
+
+    start = next(filter(alike, smaller), None)
+    return reduce(case, criterion, ReductionPlan(limits or SearchLimits(), start=start))
 
 
 def read_request(path: str) -> str | ModuleFileError:

@@ -32,6 +32,7 @@ from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import Contract, OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError, PromisingPass
 from relaxkit.passes.render import text_of_pass
+from strategies.fragment import Fragment
 
 if TYPE_CHECKING:
     from oracles.core.subject import Subject
@@ -364,6 +365,16 @@ def uses_hypothesis(test: Any) -> bool:
 def aims(test: Any) -> bool:
     """Say whether a test generates some operators more often, as far as its strategies tell."""
     return "operators=((" in repr(getattr(getattr(test, "hypothesis", None), "_given_kwargs", ""))
+
+
+def planted(test: Any) -> list[Fragment]:
+    """Return the code that the strategies of a test plant, as far as they tell."""
+    found: list[Fragment] = []
+    for strategy in getattr(getattr(test, "hypothesis", None), "_given_kwargs", {}).values():
+        inner = getattr(strategy, "wrapped_strategy", strategy)
+        given = getattr(getattr(inner, "mapped_strategy", inner), "args", ())
+        found += [each for group in given if isinstance(group, tuple) for each in group if isinstance(each, Fragment)]
+    return found
 
 
 def run_hypothesis(

@@ -6,9 +6,11 @@ import itertools
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tvm
 
 from fuzzer.core.case import Case
 from fuzzer.core.text import counted, first_line, printable
@@ -19,7 +21,7 @@ from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_reques
 from fuzzer.triage.script import repro_script, write_repro
 from oracles.check import line
 from oracles.core.verdict import Outcome, Verdict
-from relaxfuzz.pytest_plugin.child import JudgedModule
+from relaxfuzz.pytest_plugin.child import JudgedModule, planted
 from relaxfuzz.pytest_plugin.options import Options
 from relaxkit.passes.contract import OracleName
 
@@ -38,7 +40,8 @@ def failure_text(
     """
     case = judged.case
     try:
-        reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout)
+        alone = (replace(case, module_json=str(tvm.ir.save_json(each.alone()))) for each in planted(item.obj))
+        reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout, alone)
     except NotReduced as error:
         again = "; give a pass with arguments as a string: check(module, 'relax.transform.FuseOps(0)')"
         return unreduced_text(verdict, case, f"not minimized: {error}{again}")

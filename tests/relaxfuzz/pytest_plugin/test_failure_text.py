@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import tvm
+from hypothesis import given
+from tvm import relax
+
+from fuzzer.core.case import Case
+from fuzzer.minimizer.search.outcome import SearchLimits
+from fuzzer.triage.reduce import failures, reduce_case
 from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxfuzz.pytest_plugin.child import planted
 from relaxfuzz.pytest_plugin.failure_text import _accepted, _cast_hint, _changed, _shortened
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
+from strategies import Fragment, ir_modules
 
 
 def test_only_changed_lines_are_shown_and_at_most_so_many() -> None:
@@ -51,3 +63,37 @@ def test_a_type_that_does_not_fit_behind_a_cast_has_a_hint() -> None:
     assert "own-pass.md" in _cast_hint(verdict, "lv = R.match_cast(x, R.Tensor)")[0]
     assert _cast_hint(verdict, "lv = R.abs(x)") == []
     assert _cast_hint(failing(OracleName.WELL_FORMED, "other"), "R.match_cast(x)") == []
+
+
+def test_what_a_test_plants_is_tried_alone_first(tmp_path: Path) -> None:
+    fragment = Fragment(lambda x: relax.op.negative(relax.op.exp(x)), shapes=((2,),))
+    assert planted(given(ir_modules(plant=[relax.op.abs, fragment]))(lambda module: None))[1:] == [fragment]
+    assert planted(given(ir_modules())(lambda module: None)) == planted(lambda module: None) == []
+    (tmp_path / "own.py").write_text(RAISES)
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType((2,), "float32"))
+    with builder.function("main", [x]):
+        value: relax.Expr = x
+        for operator in (relax.op.abs, relax.op.sin, relax.op.exp, relax.op.negative):
+            value = builder.emit(operator(value))
+        builder.emit_func_output(value)
+    case, alone = (
+        Case(str(tvm.ir.save_json(each)), (PassRef("Refuses", f"user:{tmp_path}/own.py:Refuses"),), 0)
+        for each in (builder.get(), fragment.alone())
+    )
+    (seen,) = failures(case, OracleName.CRASH)
+    passing = Case(str(tvm.ir.save_json(Fragment(relax.op.abs).alone())), case.passes, 0)
+    reduced = reduce_case(case, seen, SearchLimits(0, 30.0), smaller=[passing, alone])
+    assert (reduced.bindings_before, reduced.bindings) == (4, 2), "no query was needed"
+
+
+RAISES = """
+from tvm import relax
+
+
+@relax.transform.function_pass(opt_level=0)
+class Refuses:
+    def transform_function(self, func, mod, ctx):
+        if "R.exp" in str(func):
+            raise ValueError("no exp")
+        return func
+"""
