@@ -547,3 +547,44 @@ def some_outputs(scope: Scope) -> Value:
     parts = [Value(None, value.ty, Bounds(-2.0 - 2.0 * at, 2.0 + 2.0 * at)) for at in range(count)]
     whole = scope.emit(relax.Call(var, [value.expr]), parts=parts)
     return joined(scope, [scope.item(whole, scope.index(2)), scope.item(whole, count - 1)])
+
+
+@TABLE.idiom(
+    "LiftTransformParams",
+    "BundleModelParams",
+    also_for=("ExpandMatmulOfSum",),
+    needs=(Feature.MULTIPLE_FUNCTIONS, Feature.FUNCTION_ATTRS),
+)
+def many_weights(scope: Scope) -> Value:
+    """Plant a function of one input and so many weights that TVM's maps of them are hash tables, some added up."""
+    if scope.module.function_room <= 0:
+        raise Infeasible("no room for a function of weights")
+    scope.module.function_room -= 1
+    ty = relax.TensorType([2 + scope.index(2)] * 2, "float32")
+    value, *weights = (relax.Var(f"w{at}", ty) for at in range(1 + scope.pick((6, 14, 20))))
+    parameters = [value, *weights]
+
+    def body(emit: Callable[..., Any]) -> Any:
+        last = value
+        while weights:
+            weight = weights.pop()
+            if weights and scope.index(4) == 3:
+                last = emit(op.matmul(last, emit(op.add(weight, weights.pop()))))
+            last = emit(op.tanh(emit(op.add(last, weight))))
+        return last
+
+    name = scope.module.fresh_name("weighted")
+    attrs = {"global_symbol": name, "num_input": 1}
+    scope.builder.add_func(block_function(scope.builder, parameters, body, attrs), name)
+    return scope.tensor()
+
+
+@TABLE.idiom("CombineParallelMatmul")
+def several_lefts(scope: Scope) -> Value:
+    """Plant products of two left sides in turn: three of one, and two of the other, those with a bias."""
+    lefts = [variable(scope, fresh(scope, [2, 3], "float32")) for _ in range(2)]
+    made = []
+    for at in range(5):
+        out = product(scope, lefts[at % 2], variable(scope, fresh(scope, [3, width(scope)], "float32")))
+        made.append(added(scope, out, variable(scope, fresh(scope, out.shape[-1:], "float32"))) if at % 2 else out)
+    return joined(scope, made)
