@@ -31,15 +31,15 @@ _ADDRESS = r"https://github\.com/apache/tvm/(?:issues|pull)/(\d+)"
 _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
 
 
-def chosen(judgements: Iterable[Judgement], given: Container[int] = ()) -> list[Judgement]:
+def chosen(judgements: Iterable[Judgement], there: Container[tuple[int, str]] = ()) -> list[Judgement]:
     """Return the defects that may have a page: one finding of each cause whose blame is right, the gravest first.
 
     Args:
         judgements: All of them.
-        given: Seeds of campaigns whose findings are preferred, since their pages can be written anew.
+        there: Seeds and ids of findings that are preferred, since their pages can be written anew.
     """
     causes: dict[str, Judgement] = {}
-    for each in sorted(judgements, key=lambda each: each.campaign not in given):
+    for each in sorted(judgements, key=lambda each: (each.campaign, each.id) not in there):
         if each.verdict == "defect" and not each.at_fault:
             causes.setdefault(each.cause, each)
     return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
@@ -107,9 +107,9 @@ def title_of(path: Path) -> str:
 
 
 def script_of(text: str) -> str:
-    """Return the script of an issue: the last code in Python of its steps."""
+    """Return the script of an issue: the last code in Python of its steps; empty where it is attached."""
     steps = text.partition("### Steps to reproduce")[2]
-    return str(re.findall(r"```python\n(.*?)```", steps, flags=re.DOTALL)[-1])
+    return str(["", *re.findall(r"```python\n(.*?)```", steps, flags=re.DOTALL)][-1])
 
 
 def written(pages: Iterable[Judgement]) -> list[Judgement]:
@@ -138,22 +138,23 @@ def issue(campaign: Path, judgement: Judgement) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def seed_of(campaign: Path) -> int:
-    """Return the seed of a campaign."""
+def findings_of(campaign: Path) -> list[tuple[int, str]]:
+    """Return the seed of a campaign with the id of each of its findings."""
     with Store.open(campaign) as store:
-        return store.info().seed
+        seed = store.info().seed
+        return [(seed, each.id) for each in store.findings()]
 
 
 def main(campaigns: Sequence[Path]) -> None:
     """Write the pages and their index; pages of defects that are no longer chosen go."""
-    judgements, given = load(), {seed_of(each): each for each in campaigns}
+    judgements, there = load(), {each: campaign for campaign in campaigns for each in findings_of(campaign)}
     TARGET.mkdir(exist_ok=True)
     pages: list[Judgement] = []
-    for each in chosen(judgements, given):
-        place, campaign = TARGET / file_name(each), given.get(each.campaign)
+    for each in chosen(judgements, there):
+        place, campaign = TARGET / file_name(each), there.get((each.campaign, each.id))
         if len(pages) < MOST and campaign is not None:
             text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
-            if len(script_of(text).splitlines()) <= LONGEST:
+            if 0 < len(script_of(text).splitlines()) <= LONGEST:
                 place.write_text(text, encoding="utf-8")
         if len(pages) < MOST and place.exists():
             pages.append(each)
