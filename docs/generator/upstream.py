@@ -38,11 +38,14 @@ def chosen(judgements: Iterable[Judgement], there: Container[tuple[int, str]] = 
         judgements: All of them.
         there: Seeds and ids of findings that are preferred, since their pages can be written anew.
     """
-    causes: dict[str, Judgement] = {}
+    distinct: list[Judgement] = []
+    seen: set[str] = set()  # causes, families and ids: two readers may name one cause in two ways
     for each in sorted(judgements, key=lambda each: (each.campaign, each.id) not in there):
-        if each.verdict == "defect" and not each.at_fault:
-            causes.setdefault(each.cause, each)
-    return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
+        names = {each.cause, each.family or each.id, each.id}
+        if each.verdict == "defect" and not each.at_fault and not names & seen:
+            distinct.append(each)
+            seen |= names
+    return sorted(distinct, key=lambda each: (each.judged_severity, each.blamed, each.id))
 
 
 def figures(judgements: Sequence[Judgement]) -> list[str]:
@@ -147,14 +150,15 @@ def findings_of(campaign: Path) -> list[tuple[int, str]]:
 
 def main(campaigns: Sequence[Path]) -> None:
     """Write the pages and their index; pages of defects that are no longer chosen go."""
-    judgements, there = load(), {each: campaign for campaign in campaigns for each in findings_of(campaign)}
+    judgements, given = load(), {each: campaign for campaign in campaigns for each in findings_of(campaign)}
     TARGET.mkdir(exist_ok=True)
+    there = {*given, *((each.campaign, each.id) for each in judgements if (TARGET / file_name(each)).exists())}
     pages: list[Judgement] = []
     for each in chosen(judgements, there):
-        place, campaign = TARGET / file_name(each), there.get((each.campaign, each.id))
+        place, campaign = TARGET / file_name(each), given.get((each.campaign, each.id))
         if len(pages) < MOST and campaign is not None:
             text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
-            if 0 < len(script_of(text).splitlines()) <= LONGEST:
+            if 0 < len(script_of(text).splitlines()) <= LONGEST and "\n### Cause\n" in text:
                 place.write_text(text, encoding="utf-8")
         if len(pages) < MOST and place.exists():
             pages.append(each)
