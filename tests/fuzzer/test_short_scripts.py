@@ -504,3 +504,14 @@ def test_of_a_long_module_the_changed_function_is_printed(tmp_path: Path) -> Non
     )
     verdict = next(each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL)
     assert 'print(After["main"].script())' in shown(case, verdict, tmp_path).text
+
+
+def test_an_analysis_is_called_by_its_script_and_no_module_compared_that_a_mended_one_gives_as_well(
+    tmp_path: Path,
+) -> None:
+    (known,) = load(["analysis-use-by-cast"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = [each for each in judge_case(case, (known.oracle,)) if each.outcome is Outcome.FAIL]
+    text = shown(case, verdict, tmp_path).text
+    assert "relax.analysis.udchain(" in text
+    assert not any("Wrong" in each.text for each in short_forms(case, verdict).scripts)

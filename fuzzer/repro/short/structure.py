@@ -138,8 +138,9 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
             first if asked else [*lines, *first], line, said, UNEQUAL if line[:4] == "tvm." else ASSERTION
         )
         yield replace(showing, module=scene.fresh()) if asked else showing
-    line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
-    yield failing(lines, line, second=source_of(scene.after, "Wrong"))
+    if not structural_equal(scene.fresh(), scene.after):  # else a mended TVM would give the same
+        line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
+        yield failing(lines, line, second=source_of(scene.after, "Wrong"))
 
 
 def _facts(scene: Scene) -> Iterator[str]:

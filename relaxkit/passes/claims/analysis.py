@@ -76,7 +76,7 @@ def binding_missed(ran: Any) -> str:
 @claimed(
     "uses are found",
     'documentation of udchain: "Analyze the variable use-def chain in a dataflow block"',
-    shown='assert all(b.var in relax.analysis.udchain(k)[b.value] for k in After["{name}"].body.blocks '
+    shown='assert all(b.var in relax.analysis.udchain(k).get(b.value, ()) for k in After["{name}"].body.blocks '
     "if isinstance(k, relax.DataflowBlock) for b in k.bindings if isinstance(b, relax.MatchCast))",
 )
 def use_missed(ran: Any) -> str:
