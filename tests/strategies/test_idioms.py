@@ -32,7 +32,8 @@ NO_IDIOM = {
     "FoldVDeviceScopeChange",  # folds moves between memory scopes of one GPU; removes what is unused everywhere
     # Made of the operators, blocks and kernels that a module has.
     "rewrite_call", "rewrite_bindings", "PatternMatchingRewriter", "DataflowBlockRewrite", "suggest_layout_transforms",
-    "MetaScheduleApplyDatabase", "AnnotateCustomMemoryScope",
+    "MetaScheduleApplyDatabase", "AnnotateCustomMemoryScope", "inline_functions", "dataflowblock_pass",
+    "analysis", "ApplyEmptyCppMutator",  # change nothing: what they are asked, and that all is visited, is judged
     "LowerGPUIPCAllocStorage",  # writes anew what it visits: memory that processes share is a GPU's
 }  # fmt: skip
 
