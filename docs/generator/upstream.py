@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from corpus.judgements import Judgement, load
@@ -31,21 +31,13 @@ _ADDRESS = r"https://github\.com/apache/tvm/(?:issues|pull)/(\d+)"
 _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
 
 
-def chosen(judgements: Iterable[Judgement], there: Container[tuple[int, str]] = ()) -> list[Judgement]:
-    """Return the defects that may have a page: one finding of each cause whose blame is right, the gravest first.
-
-    Args:
-        judgements: All of them.
-        there: Seeds and ids of findings that are preferred, since their pages can be written anew.
-    """
-    distinct: list[Judgement] = []
-    seen: set[str] = set()  # causes, families and ids: two readers may name one cause in two ways
-    for each in sorted(judgements, key=lambda each: (each.campaign, each.id) not in there):
-        names = {each.cause, each.family or each.id, each.id}
-        if each.verdict == "defect" and not each.at_fault and not names & seen:
-            distinct.append(each)
-            seen |= names
-    return sorted(distinct, key=lambda each: (each.judged_severity, each.blamed, each.id))
+def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
+    """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first."""
+    causes: dict[str, Judgement] = {}
+    for each in judgements:
+        if each.verdict == "defect" and not each.at_fault:
+            causes.setdefault(each.cause, each)
+    return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
 
 
 def figures(judgements: Sequence[Judgement]) -> list[str]:
@@ -110,9 +102,9 @@ def title_of(path: Path) -> str:
 
 
 def script_of(text: str) -> str:
-    """Return the script of an issue: the last code in Python of its steps; empty where it is attached."""
+    """Return the script of an issue: the last code in Python of its steps."""
     steps = text.partition("### Steps to reproduce")[2]
-    return str(["", *re.findall(r"```python\n(.*?)```", steps, flags=re.DOTALL)][-1])
+    return str(re.findall(r"```python\n(.*?)```", steps, flags=re.DOTALL)[-1])
 
 
 def written(pages: Iterable[Judgement]) -> list[Judgement]:
@@ -141,24 +133,22 @@ def issue(campaign: Path, judgement: Judgement) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def findings_of(campaign: Path) -> list[tuple[int, str]]:
-    """Return the seed of a campaign with the id of each of its findings."""
+def seed_of(campaign: Path) -> int:
+    """Return the seed of a campaign."""
     with Store.open(campaign) as store:
-        seed = store.info().seed
-        return [(seed, each.id) for each in store.findings()]
+        return store.info().seed
 
 
 def main(campaigns: Sequence[Path]) -> None:
     """Write the pages and their index; pages of defects that are no longer chosen go."""
-    judgements, given = load(), {each: campaign for campaign in campaigns for each in findings_of(campaign)}
+    judgements, given = load(), {seed_of(each): each for each in campaigns}
     TARGET.mkdir(exist_ok=True)
-    there = {*given, *((each.campaign, each.id) for each in judgements if (TARGET / file_name(each)).exists())}
     pages: list[Judgement] = []
-    for each in chosen(judgements, there):
-        place, campaign = TARGET / file_name(each), given.get((each.campaign, each.id))
+    for each in chosen(judgements):
+        place, campaign = TARGET / file_name(each), given.get(each.campaign)
         if len(pages) < MOST and campaign is not None:
             text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
-            if 0 < len(script_of(text).splitlines()) <= LONGEST and "\n### Cause\n" in text:
+            if len(script_of(text).splitlines()) <= LONGEST:
                 place.write_text(text, encoding="utf-8")
         if len(pages) < MOST and place.exists():
             pages.append(each)
