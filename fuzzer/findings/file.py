@@ -40,7 +40,7 @@ from fuzzer.core.text import shorten
 from fuzzer.core.toml import Line, TomlError, TomlFile, parse_toml, read_record, read_tables, read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.family import MARK, Family
-from fuzzer.findings.signature import signature_id
+from fuzzer.findings.signature import readable, signature_id
 from relaxkit.compat.known import numbers
 from relaxkit.files import confine, write_atomically
 from relaxkit.near import near_matches
@@ -88,7 +88,7 @@ class KnownFinding(Struct, frozen=True):
     def matches(self, finding_id: str, signature: str, family: str = "", former: str = "") -> bool:
         """Say whether this entry names the finding, by its id or its former one; all fields that are given must fit."""
         exact = self.id in ("", finding_id, former) and (
-            self.signature in ("", signature) or signature_id(self.signature) == former
+            self.signature in ("", signature, readable(signature)) or signature_id(self.signature) == former
         )
         return exact and self.family in ("", family)
 
@@ -148,7 +148,8 @@ class KnownFindings:
 
     def _matches(self, *names: str) -> list[int]:
         """List the places of the entries that name a finding, given as :meth:`find` takes it."""
-        near = {place for name in {*names, ""} for place in self._places.get(name, ())}
+        # Of reports people copy the signature as it is shown there.
+        near = {place for name in {*names, readable(names[1]), ""} for place in self._places.get(name, ())}
         return [place for place in sorted(near) if self.entries[place].matches(*names)]
 
     @property

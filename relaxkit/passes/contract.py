@@ -389,6 +389,7 @@ class Contract:
         operators: How it changes which operators are called; ``None``: it makes no such claim.
         functions: How it changes which functions there are; ``None``: it makes no such claim.
         changes: What it changes of what a pass leaves as it is; its source is in a comment beside.
+        attributes: Attributes of functions that it takes away or changes, and no others; the source stands beside.
         locality: How far what it does to one function depends on others.
         forms: What brings results into one form where others may decide on it; its source is in a comment beside.
         environment: Circumstances that its result may depend on.
@@ -429,6 +430,7 @@ class Contract:
     operators: Operators | None = None
     functions: Functions | None = None
     changes: frozenset[Kept] = frozenset()
+    attributes: tuple[str, ...] = ()
     locality: Locality = Locality.FUNCTION
     forms: tuple[Callable[[tvm.IRModule], tvm.IRModule], ...] = ()
     environment: tuple[Dependence, ...] = ()

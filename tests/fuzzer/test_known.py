@@ -6,7 +6,7 @@ from sample_records import verdict
 
 from fuzzer.core.toml import TomlError
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
-from fuzzer.findings.signature import signature, signature_id
+from fuzzer.findings.signature import readable, signature, signature_id
 
 GOOD = """\
 [[known]]
@@ -36,6 +36,14 @@ def test_loads_by_id_and_by_signature(tmp_path: Path) -> None:
     assert by_signature is not None
     assert by_signature.reason == "boom"
     assert known.find("ffffffffff", "other") is None
+
+
+def test_a_signature_is_known_as_reports_show_it() -> None:
+    full = "numeric: FuseOps: wrong-value: results differ (reassociation)"
+    known = KnownFindings((KnownFinding(signature=readable(full)),))
+    assert "reassociation" not in known.entries[0].signature
+    assert known.find("ffffffffff", full) is known.entries[0]
+    assert known.find("ffffffffff", full.replace("FuseOps", "FuseTIR")) is None
 
 
 def test_an_entry_with_both_needs_both() -> None:

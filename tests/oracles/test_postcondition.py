@@ -179,6 +179,23 @@ def test_what_every_pass_keeps(say: Say, kept: Kept) -> None:
     assert judged(say, attributed(), harm, contracts=[excused]).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(("attribute", "outcome"), [("note", Outcome.PASS), ("other", Outcome.FAIL)])
+def test_of_attributes_only_those_that_are_listed_may_change(say: Say, attribute: str, outcome: Outcome) -> None:
+    harm = buggy.make("harms", HARMS[Kept.FUNCTION_ATTRIBUTES])
+    listed = Contract("harms", attributes=(attribute,))
+    assert judged(say, attributed(), harm, contracts=[listed]).outcome is outcome
+
+
+def test_a_plan_may_take_its_own_attribute_away_and_no_other() -> None:
+    for name in ("StaticPlanBlockMemory", "build:default", "build:cpu"):
+        (kept,) = [each for each in claims_of(CONTRACTS[name]) if each.claim == KEPT[Kept.FUNCTION_ATTRIBUTES].claim]
+        for attribute, said in (("relax.memory_plan_dynamic_func_output", False), ("note", True)):
+            before = samples.dataflow()
+            before["main"] = before["main"].with_attr(attribute, 1)
+            after = tvm.IRModule({"main": before["main"].without_attr(attribute)})
+            assert bool(kept.violation(Ran(before, after, {}))) is said
+
+
 def test_external_functions_are_kept() -> None:
     extern = relax.ExternFunc("ext", relax.FuncType([], relax.AnyType()))
     before = tvm.IRModule({"ext": extern})

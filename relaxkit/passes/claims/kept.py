@@ -10,6 +10,7 @@ A thing that is gone with its function is not missed here: whether the function 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -154,4 +155,8 @@ def _generic(claim: str, violation: Callable[..., str], source: str, allowed: di
 
 def claims_of(contract: Contract) -> tuple[Postcondition, ...]:
     """Return what a contract claims: what its row states, and that it keeps what it does not list as changed."""
-    return (*stated_claims(contract), *(claim for kept, claim in KEPT.items() if kept not in contract.changes))
+    kept = {flag: claim for flag, claim in KEPT.items() if flag not in contract.changes}
+    if contract.attributes and (all_of_them := kept.get(Kept.FUNCTION_ATTRIBUTES)) is not None:
+        others = partial(function_attributes_lost, besides=contract.attributes)
+        kept[Kept.FUNCTION_ATTRIBUTES] = replace(all_of_them, violation=others, shown="")
+    return (*stated_claims(contract), *kept.values())

@@ -20,7 +20,14 @@ from relaxkit.passes.contract import (
     less_done,
     stated,
 )
-from relaxkit.passes.contracts.shared import IMPURE_IN_DATAFLOW, MAY_GIVE_BACK, VAGUE_VIEW, none_left, refused
+from relaxkit.passes.contracts.shared import (
+    IMPURE_IN_DATAFLOW,
+    MAY_GIVE_BACK,
+    PLANNED_OUTPUTS,
+    VAGUE_VIEW,
+    none_left,
+    refused,
+)
 from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
@@ -103,7 +110,7 @@ ROWS: tuple[Contract, ...] = (
         "StaticPlanBlockMemory",
         limits=(MAY_GIVE_BACK,),
         prepare=CALLS,
-        changes=frozenset({Kept.FUNCTION_ATTRIBUTES}),  # static_plan_block_memory.cc: WithoutAttr(func, plan_dyn_attr_)
+        attributes=(PLANNED_OUTPUTS,),
         postconditions=stated(
             memory_plan.shared_while_in_use,
             memory_plan.storage_too_small,

@@ -10,6 +10,7 @@ from relaxkit.passes.contracts.shared import (
     MAY_GIVE_BACK,
     NEEDS_TARGET,
     PARTS_OF_LEVEL_ONE,
+    PLANNED_OUTPUTS,
     UNSUPPORTED_DTYPE,
     VAGUE_VIEW,
     WINDOWED_ATTENTION,
@@ -44,7 +45,8 @@ _DEFAULT = Contract(
     costly=True,
     composed=True,
     refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION, *VAGUE_VIEW),
-    changes=frozenset({Kept.KERNELS, Kept.FUNCTION_ATTRIBUTES}),  # AnnotateTIROpPattern, StaticPlanBlockMemory
+    changes=frozenset({Kept.KERNELS}),  # AnnotateTIROpPattern, AttachGlobalSymbol
+    attributes=(PLANNED_OUTPUTS,),  # StaticPlanBlockMemory
     environment=(NEEDS_TARGET,),
 )
 ROWS: tuple[Contract, ...] = (
@@ -57,7 +59,7 @@ ROWS: tuple[Contract, ...] = (
         postconditions=stated(lowering.legalizable_left_by_pipeline, fusion.groups_left, source=lowering.STAGES),
         prepare=(),
         gives=Stage.FUSED,
-        changes=frozenset({Kept.KERNELS}),
+        attributes=(),
         address_ordered=False,
         merges_kernels=True,
         environment=PARTS_OF_LEVEL_ONE,

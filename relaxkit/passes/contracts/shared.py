@@ -33,6 +33,9 @@ def refused(where: str, *rows: tuple[str, str, str]) -> tuple[Refusal, ...]:
     )
 
 
+PLANNED_OUTPUTS = "relax.memory_plan_dynamic_func_output"
+"""What StaticPlanBlockMemory takes away (static_plan_block_memory.cc: ``WithoutAttr(func, plan_dyn_attr_)``)."""
+
 VAGUE_VIEW = refused(
     "op/memory/view.cc, LowerBuiltinView: ",
     (
