@@ -149,6 +149,12 @@ def test_a_function_binds_as_the_pass_does(
     monkeypatch.setattr(relax.Function, method, lambda function, binding: function)
     assert claim(given) != ""
 
+    def raises(function: Any, binding: Any) -> Any:
+        raise ValueError("it cannot be bound")
+
+    monkeypatch.setattr(relax.Function, method, raises)
+    assert claim(given) != ""
+
 
 def test_the_code_of_the_machine_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
     with tvm.target.Target("llvm"):

@@ -76,6 +76,18 @@ def test_a_change_without_a_match_is_told(text: str, told: bool) -> None:
     assert bool(changed_without_match(run)) is told
 
 
+@I.ir_module
+class Returned:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        y = R.nn.relu(x)
+        return y
+
+
+def test_a_variable_that_is_returned_is_no_match_by_itself() -> None:
+    assert match_missed(Ran(Returned, Returned, {"0": pattern(RELU)})) == ""
+
+
 def test_every_match_reaches_the_rewriter(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Ran(Branches, Branches, {"0": pattern(RELU)})
     assert match_missed(run) == ""

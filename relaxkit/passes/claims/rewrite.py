@@ -305,8 +305,9 @@ def match_missed(ran: Any) -> str:
     for name, function in relax_functions(ran.before):
         given: list[Any] = []
         relax.dpl.rewrite_call(pattern, lambda call, _, given=given: given.append(call) or call, function)
-        for value in _matches(pattern, function):
-            if len(value.args) == len(pattern.args) and not any(each.same_as(value) for each in given):
+        for value in _matches(pattern, function):  # also a variable, which is returned
+            called = isinstance(value, relax.Call) and len(value.args) == len(pattern.args)
+            if called and not any(each.same_as(value) for each in given):
                 return f"a match is not given to the rewriter\ndoes not give {value.op.name} in {name} to the rewriter"
     return ""
 
