@@ -81,6 +81,11 @@ def relu(scope: Scope, value: Value) -> Value:
     return scope.emit(op.nn.relu(value.expr), value.known.clipped(0.0, max(0.0, value.known.hi)))
 
 
+def tensor(scope: Scope, shape: Sequence[int], bounds: Bounds = UNIT) -> Value:
+    """Return some value of float32 and a static shape."""
+    return scope.tensor(dtypes=("float32",), shape=tuple(shape), bounds=bounds)
+
+
 def transposed(scope: Scope, value: Value, axes: Sequence[int] | None = None) -> Value:
     """Bind ``permute_dims``."""
     return scope.emit(op.permute_dims(value.expr, None if axes is None else list(axes)), value.bounds)

@@ -20,6 +20,7 @@ from strategies.idioms import (
     numbers,
     ranks,
     rare,
+    rare_images,
     stages,
 )
 from strategies.idioms.idiom import SUFFIX, BlockKind, Draw, Idiom, NearMiss
@@ -34,7 +35,7 @@ _THEMES = (
     elementwise, matmuls, ranks, numbers, kernels, data_movement, convolutions, bindings, calls, stages, distributed,
 )  # fmt: skip
 IDIOMS: tuple[Idiom, ...] = tuple(idiom for theme in _THEMES for idiom in theme.TABLE)
-RARE: tuple[Idiom, ...] = tuple(rare.TABLE)
+RARE: tuple[Idiom, ...] = (*rare_images.TABLE, *rare.TABLE)
 """Idioms that no module holds unless one is asked for by its name; a campaign asks in a share of its modules."""
 
 
