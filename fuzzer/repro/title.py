@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import tvm
@@ -21,21 +19,16 @@ from fuzzer.core.case import Case, load_module
 from fuzzer.core.text import cut
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
-from fuzzer.repro.checks.check import FailingCase, seen_line
+from fuzzer.repro.checks.check import seen_line
 from fuzzer.repro.contradictions import contradictions, overwritten, vaguer
-from fuzzer.repro.essence import LEAVES, essence, is_bare
-from fuzzer.repro.miscomputed import miscomputed
-from fuzzer.repro.module.source import module_source
-from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.essence import LEAVES, essence
 from fuzzer.repro.special_values import needed
 from fuzzer.repro.spoiled import spoiled
 from fuzzer.repro.table import forms_of, one_line
-from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, returning_nothing, special, surroundings, telling
-from oracles.core.blame import entering, run_inside
+from fuzzer.repro.telling import returning_nothing, surroundings
+from fuzzer.repro.told import Told
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
-from oracles.measure.input_variations import Variation
-from oracles.measure.inputs import materialize
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
@@ -44,20 +37,14 @@ from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.edits import functions_of, renamed
 from relaxkit.ir.first_difference import Difference, Part, differences
-from relaxkit.ir.functions import name_in, public_functions, relax_functions
+from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.undefined import bound, undefined
-from relaxkit.ir.walk import expressions, expressions_in, is_constant, name_of, operator_of, operators_of, places
-from relaxkit.passes.arguments import keywords_text
-from relaxkit.passes.contract import OracleName, Trait
-from relaxkit.passes.contracts import CONTRACTS
+from relaxkit.ir.walk import expressions_in, is_constant, operator_of, places
+from relaxkit.passes.contract import OracleName
 from relaxkit.runtime.values import arrays_in
 
 MOST = 110
-_PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
-"""What the minimizer itself puts in the place of other operators tells nothing."""
-_SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
-_UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
 AGAIN = ", run on its own output, "
 """What a title puts before what a second run does."""
@@ -88,153 +75,6 @@ _PLACED = (", which ", " an If", " local function", " dataflow block")
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
 
 
-@dataclass(frozen=True)
-class _Told(FailingCase):
-    """A failing verdict, its case, and what a title may be made of."""
-
-    nearest: Nearest | None
-    alone: SingleCall | None = None
-    blame: str = ""
-    minimized: bool = True
-
-    @cached_property
-    def step(self) -> int:
-        """The number of the step that is at fault; the last that was run where it is none of them."""
-        names = [step.ref.name for step in self.subject.plan.steps[: len(self.subject.chain)]]
-        return names.index(self.verdict.culprit) if self.verdict.culprit in names else len(names) - 1
-
-    @cached_property
-    def modules(self) -> tuple[tvm.IRModule, tvm.IRModule]:
-        """The modules before the pass at fault, as it was, and after it; of all passes where none of them runs it."""
-        subject, culprit, index = self.subject, self.verdict.culprit, self.step
-        if subject.plan.steps[index].ref.name != culprit and (
-            inside := run_inside(subject.built(index), subject.input_of(index), culprit)
-        ):
-            return inside
-        copy = subject.facts.reload if index == 0 and subject.facts is not None else None
-        return copy or subject.input_of(index), subject.chain[index].module
-
-    @property
-    def names_operator(self) -> bool:
-        """Say whether a function of an operator is at fault: the title names that, the next line the function."""
-        return "relax." in self.blame.replace("relax.dpl.", "")
-
-    @property
-    def who(self) -> str:
-        """What the title accuses of something that it does itself."""
-        return self.blame if self.blame and not self.names_operator else self.verdict.culprit
-
-    @property
-    def entered(self) -> tuple[Any, tvm.IRModule] | None:
-        """The pass at fault and the module that it is given; nothing where that runs inside another, with arguments."""
-        subject, culprit = self.subject, self.verdict.culprit
-        built, given = subject.built(self.step), subject.given_again(self.step)
-        if subject.plan.steps[self.step].ref.name == culprit:
-            return built, given
-        try:
-            built, given = getattr(relax.transform, culprit)(), entering(built, given, culprit)
-        except (AttributeError, TypeError):
-            return None
-        return None if given is None else (built, given)
-
-    @property
-    def asked(self) -> str:
-        """The pass, with the keyword arguments that name something in the module; of a class the methods that edit."""
-        name, module = self.verdict.culprit, load_module(self.case)
-        methods = vars(getattr(relax, name, None) or object)
-        text = "".join(ref.expression for ref in self.case.passes if ref.name == name)
-        *edits, _ = [each for each in re.findall(r"\b\w+\.(\w+)\(", text) if each in methods] or [""]
-        if edits:  # the last one gives the result
-            edits = [*dict.fromkeys(edits)]
-            return f"{name} ({', '.join(edits)})" if edits[1:] else f"{name}.{edits[0]}"
-        known = {name_of(param) for _, function in relax_functions(module) for param in function.params}
-        keywords = next(
-            (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name), ""
-        )
-        return f"{name}({keywords})" if keywords else name
-
-    @cached_property
-    def error(self) -> str:
-        """The error in words of the program; empty where it has none, and what the failure hangs on is known."""
-        error = essence(self.evidence, self.evidence.details.error)
-        return "" if self.when and (is_bare(error) or error.startswith("R.")) else f": {error}"
-
-    @cached_property
-    def changes(self) -> list[Difference]:
-        """What the pass changes, in order, but first what it does to an operator that is blamed."""
-        named = self.blame.split() if self.names_operator else []
-        return sorted(differences(*self.modules), key=lambda each: not {each.owner, each.before}.intersection(named))
-
-    @property
-    def is_users(self) -> bool:
-        """Say whether the step at fault is a pass of the user's."""
-        return self.subject.plan.steps[self.step].ref.is_user
-
-    @cached_property
-    def rewrite(self) -> list[str]:
-        """The rewrite of a user's pass that changes what the program returns; of a pass of TVM's any change may be one.
-
-        Empty where nobody can say.
-        """
-        details, before = self.evidence.details, self.modules[0]
-        if not self.is_users or self.evidence.kind not in ("wrong-value", "wrong-shape"):
-            return []
-        try:
-            name = name_in(before, public_functions(before)[details.entry])
-            values = materialize(before, name, self.case.input_seed, variation=Variation(details.variation))
-            return [*miscomputed(*self.modules, details.entry, values)]
-        except Exception:  # of what the interpreter does not know
-            return []
-
-    @cached_property
-    def when(self) -> str:
-        """What the failure hangs on; empty where nothing tells, as in a module that was not made smaller."""
-        if not self.minimized or self.named:
-            return self.named if self.minimized else ""
-        module = load_module(self.case)
-        passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
-        held = [] if passing is None else [found.held for found in differences(module, passing)]
-        told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
-        if not told.startswith("when") and _says_more(marks, told):
-            told = marks
-        of = f" of {told.removeprefix(_OF_A_TENSOR)}" if told.startswith(_OF_A_TENSOR) else ""
-        several = ", relax." in told or _RESULT in told or of or not told  # of which one is blamed
-        if self.names_operator and several and (own := re.search(r"relax\.(?!dpl\.)[.\w]+", self.blame)):
-            told = f"on {own[0]}{of}{special(module, own[0])}"
-        elif of and re.fullmatch(r"on relax\.\S+[^,]", marks):
-            told = f"{marks}{of}"
-        repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
-        return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
-
-    @cached_property
-    def named(self) -> str:
-        """What the error itself names: the operator of a call, or a parameter that nothing uses; may be empty."""
-        module, error = load_module(self.case), essence(self.evidence, self.evidence.details.error)
-        if (call := re.match(r"R\.([\w.]+)\(.*\)", error)) and (operator := f"relax.{call[1]}") in operators_of(module):
-            return f"on {operator}{special(module, operator)}"
-        for _, function in relax_functions(module):
-            used = {*expressions(function.body)}
-            for name in (name_of(param) for param in function.params if param not in used):
-                if re.match(rf"{name}\b", error):
-                    return f"when nothing uses the parameter {name}"
-        return ""
-
-    @cached_property
-    def around(self) -> str:
-        """Where it happens: ``inside an If``; empty where that is nothing special."""
-        found = surroundings(load_module(self.case)) if self.minimized else ""
-        contract = CONTRACTS.get(self.verdict.culprit)
-        lifts = contract is not None and Trait.LIFTS_CLOSURES in contract.traits
-        return "" if lifts and found == IN_LOCAL else found  # where else
-
-
-def _says_more(marks: str, told: str) -> bool:
-    """Say whether the marks of a module tell more than what does not hold of the nearest module that passes."""
-    if not told or marks.startswith(("when", told)) or (told, marks) in _SAYS_MORE:
-        return True
-    return _UNKNOWN in marks or (_RESULT in marks and told.split()[1] in marks.split())
-
-
 def title_of(
     case: Case,
     verdict: Verdict,
@@ -248,7 +88,7 @@ def title_of(
     ``alone`` is the call that is accused; ``blame`` what is at fault, where it is not the judged pass.  Of a case that
     is not ``minimized`` nobody knows which of its parts the failure hangs on.
     """
-    told = _Told(case, verdict, nearest, alone, blame, minimized)
+    told = Told(case, verdict, nearest, alone, blame, minimized)
     tell = _death if told.evidence.is_death else _TELL.get(verdict.oracle)
     try:
         title = "" if tell is None else tell(verdict.culprit, told)
@@ -296,7 +136,7 @@ def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
     return ""
 
 
-def _death(culprit: str, told: _Told) -> str:
+def _death(culprit: str, told: Told) -> str:
     details, kind = told.evidence.details, told.evidence.kind
     at_work = forms_of(told.verdict).at_work
     does = _DEATHS.get(details.death or Death.SIGNAL, "crashes the process")
@@ -305,7 +145,7 @@ def _death(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit} {does}{f' when {at_work}' if at_work else ''}", told.when, ends)
 
 
-def _crash(culprit: str, told: _Told) -> str:
+def _crash(culprit: str, told: Told) -> str:
     if told.blame and culprit not in {step.ref.name for step in told.subject.plan.steps}:
         return _fit(f"{told.blame} makes a module on which {culprit} fails", told.when, told.error)
     entered = told.entered
@@ -318,7 +158,7 @@ def _crash(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit} fails at {place}", when, error, _SENTENCE)
 
 
-def _well_formed(culprit: str, told: _Told) -> str:
+def _well_formed(culprit: str, told: Told) -> str:
     evidence = told.evidence
     if evidence.kind == "ill-formed":
         for what in undefined(*told.modules):
@@ -348,7 +188,7 @@ def _well_formed(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit} breaks a type", told.around, f": {evidence.expected}, but {evidence.observed}")
 
 
-def _outdated(told: _Told) -> Iterator[str]:
+def _outdated(told: Told) -> Iterator[str]:
     """Yield the functions whose result type the pass changes."""
     for each in (each for each in told.changes if each.name == "the result type"):
         types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not that of its calls"
@@ -362,7 +202,7 @@ def _returned(name: str, module: tvm.IRModule) -> str:
     return next((f"{bound(place)} in {name}" for place in found), f"the result of {name}")
 
 
-def _postcondition(culprit: str, told: _Told) -> str:
+def _postcondition(culprit: str, told: Told) -> str:
     """Tell what was lost; else what the claim says of this module, in its second line."""
     if any(each.part in _LOST for each in told.changes):
         return _fit(f"{culprit} {_lost(told.changes)}", told.around)
@@ -374,14 +214,14 @@ def _postcondition(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit}{said}", "" if how else told.around, how)
 
 
-def _mutation(culprit: str, told: _Told) -> str:
+def _mutation(culprit: str, told: Told) -> str:
     before, given = told.subject.prepared.reload, told.subject.module
     told.subject.chain  # noqa: B018  # running the passes is the point
     change = next((f": it {found.change}" for found in differences(before, given)), "")
     return _fit(f"{culprit} modifies its input module{change}")
 
 
-def _idempotence(culprit: str, told: _Told) -> str:
+def _idempotence(culprit: str, told: Told) -> str:
     first = told.modules[1]
     again = told.subject.run(first)
     if again.error is not None:
@@ -391,7 +231,7 @@ def _idempotence(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit}{AGAIN}{next(differences(first, again.module)).change}", told.when)
 
 
-def _locality(culprit: str, told: _Told) -> str:
+def _locality(culprit: str, told: Told) -> str:
     """Tell of a module with and without what must not matter; a name that the pass gives itself is told."""
     subject = told.subject
     variation = draw(subject, reach_of(subject))
@@ -411,7 +251,7 @@ def _locality(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit}, {how}, {next(changes).change}")
 
 
-def _environment(culprit: str, told: _Told) -> str:
+def _environment(culprit: str, told: Told) -> str:
     details = told.evidence.details
     if not details.error:
         return _fit(f"{culprit} gives a different module {details.circumstance}", told.when)
@@ -420,7 +260,7 @@ def _environment(culprit: str, told: _Told) -> str:
     return _fit(f"{culprit} fails{how} {details.circumstance}", told.when, f": {error}")
 
 
-def _numeric(culprit: str, told: _Told) -> str:
+def _numeric(culprit: str, told: Told) -> str:
     evidence, details, error = told.evidence, told.evidence.details, told.error
     if evidence.kind == "does-not-build":
         what, when = f"relax.{details.operator}" if details.operator else "A module", told.when
@@ -521,7 +361,7 @@ def _lost(changes: list[Difference]) -> str:
     return f"drops {', '.join(gone)} of {first.owner}" if first.name in gone else first.change
 
 
-def _with_attributes(told: _Told) -> str:
+def _with_attributes(told: Told) -> str:
     """Tell what the pass changes first, with the attributes of an operator that it drops."""
     found = told.changes[0]
     if found.part in _LOST:
@@ -533,7 +373,7 @@ def _with_attributes(told: _Told) -> str:
     return found.change.replace(gone, f"{gone}({listed})", 1) if listed else _ranked(found, told.modules[0])
 
 
-def _roundtrip(culprit: str, told: _Told) -> str:
+def _roundtrip(culprit: str, told: Told) -> str:
     evidence = told.evidence
     if evidence.kind == UNLISTED_DEVICE:
         for what in contradictions(*told.modules):
@@ -571,7 +411,7 @@ def _rounded(text: str) -> str:
     return _DIGITS.sub(lambda found: f"{float(found[0]):.4g}", text)
 
 
-_TELL: dict[OracleName, Callable[[str, _Told], str]] = {
+_TELL: dict[OracleName, Callable[[str, Told], str]] = {
     OracleName.CRASH: _crash,
     OracleName.WELL_FORMED: _well_formed,
     OracleName.POSTCONDITION: _postcondition,

@@ -64,20 +64,14 @@ def unbuildable(error: Evidence, mode: str = "") -> Evidence:
     found = re.search(r"R\.([\w.]+)", call_text) if quoted else None
     operator = found[1] if found else ""
     essence = f"R.{operator}: {head.splitlines()[0]}" if operator else error.message
+    lines, named, said = error.details.lines, error.details.functions, error.message
     return Evidence(
         "does-not-build",
         f"{error.kind}: {essence}",
         error.frames,
         expected="the module builds, as it does before the pass",
         observed=f"{error.kind}: {error.message}",
-        details=Details(
-            stage=Phase.BUILD,
-            mode=mode,
-            operator=operator,
-            error=error.message,
-            lines=error.details.lines,
-            functions=error.details.functions,
-        ),
+        details=Details(stage=Phase.BUILD, mode=mode, operator=operator, error=said, lines=lines, functions=named),
     )
 
 

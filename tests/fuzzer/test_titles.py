@@ -726,7 +726,7 @@ def test_the_methods_of_an_edit_give_way_to_what_it_did(monkeypatch: pytest.Monk
     case = Case(case_of(Plain, "Normalize").module_json, (PassRef("DataflowBlockRewrite", expression),), 0)
     evidence = Evidence("ill-formed", "Var again is not defined.")
     verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "DataflowBlockRewrite", evidence=evidence)
-    monkeypatch.setattr("fuzzer.repro.title._Told.modules", (None, None))
+    monkeypatch.setattr("fuzzer.repro.told.Told.modules", (None, None))
     assert title_of(case, verdict) == f"DataflowBlockRewrite {done}"
 
 

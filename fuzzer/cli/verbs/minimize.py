@@ -127,11 +127,8 @@ def _changed(directory: Path) -> str:
     roots = {Path(ref.place).parent if ref.in_file else Path() for ref in config.user_passes} if config else set()
     found = {root / name: digest for name, digest in (config.code if config else ()) for root in roots}
     changed = sorted(path.name for path, digest in found.items() if path.is_file() and content_hash(path) != digest)
-    return (
-        f"; {enumerated(changed)} {'has' if len(changed) == 1 else 'have'} changed since the campaign"
-        if changed
-        else ""
-    )
+    have = "has" if len(changed) == 1 else "have"
+    return f"; {enumerated(changed)} {have} changed since the campaign" if changed else ""
 
 
 def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:

@@ -116,9 +116,8 @@ def parameters_bound_otherwise(ran: Any) -> str:
         if old.same_as(new) or (symbol_of(old) or name) != str(argument(ran, 0, "func_name")):
             continue
         if not _gives(partial(old.bind_params, keyed), new):
-            return (
-                f"a function binds its parameters otherwise\nbinds parameters of {name} in another way than its method"
-            )
+            said = f"binds parameters of {name} in another way than its method"
+            return f"a function binds its parameters otherwise\n{said}"
     return ""
 
 

@@ -1,0 +1,182 @@
+"""A failure, and the facts of its modules that a title is made of.  Runs inside an isolated worker."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from fuzzer.core.case import load_module
+from fuzzer.findings.script_parts import Nearest
+from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.essence import essence, is_bare
+from fuzzer.repro.miscomputed import miscomputed
+from fuzzer.repro.module.source import module_source
+from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, special, surroundings, telling
+from oracles.core.blame import entering, run_inside
+from oracles.measure.input_variations import Variation
+from oracles.measure.inputs import materialize
+from oracles.semantics.single import SingleCall
+from relaxkit.ir.first_difference import Difference, differences
+from relaxkit.ir.functions import name_in, public_functions, relax_functions
+from relaxkit.ir.walk import expressions, name_of, operators_of
+from relaxkit.passes.arguments import keywords_text
+from relaxkit.passes.contract import Trait
+from relaxkit.passes.contracts import CONTRACTS
+
+_PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
+"""What the minimizer itself puts in the place of other operators tells nothing."""
+_SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
+_UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
+
+
+@dataclass(frozen=True)
+class Told(FailingCase):
+    """A failing verdict, its case, and what a title may be made of."""
+
+    nearest: Nearest | None
+    alone: SingleCall | None = None
+    blame: str = ""
+    minimized: bool = True
+
+    @cached_property
+    def step(self) -> int:
+        """The number of the step that is at fault; the last that was run where it is none of them."""
+        names = [step.ref.name for step in self.subject.plan.steps[: len(self.subject.chain)]]
+        return names.index(self.verdict.culprit) if self.verdict.culprit in names else len(names) - 1
+
+    @cached_property
+    def modules(self) -> tuple[tvm.IRModule, tvm.IRModule]:
+        """The modules before the pass at fault, as it was, and after it; of all passes where none of them runs it."""
+        subject, culprit, index = self.subject, self.verdict.culprit, self.step
+        if subject.plan.steps[index].ref.name != culprit and (
+            inside := run_inside(subject.built(index), subject.input_of(index), culprit)
+        ):
+            return inside
+        copy = subject.facts.reload if index == 0 and subject.facts is not None else None
+        return copy or subject.input_of(index), subject.chain[index].module
+
+    @property
+    def names_operator(self) -> bool:
+        """Say whether a function of an operator is at fault: the title names that, the next line the function."""
+        return "relax." in self.blame.replace("relax.dpl.", "")
+
+    @property
+    def who(self) -> str:
+        """What the title accuses of something that it does itself."""
+        return self.blame if self.blame and not self.names_operator else self.verdict.culprit
+
+    @property
+    def entered(self) -> tuple[Any, tvm.IRModule] | None:
+        """The pass at fault and the module that it is given; nothing where that runs inside another, with arguments."""
+        subject, culprit = self.subject, self.verdict.culprit
+        built, given = subject.built(self.step), subject.given_again(self.step)
+        if subject.plan.steps[self.step].ref.name == culprit:
+            return built, given
+        try:
+            built, given = getattr(relax.transform, culprit)(), entering(built, given, culprit)
+        except (AttributeError, TypeError):
+            return None
+        return None if given is None else (built, given)
+
+    @property
+    def asked(self) -> str:
+        """The pass, with the keyword arguments that name something in the module; of a class the methods that edit."""
+        name, module = self.verdict.culprit, load_module(self.case)
+        methods = vars(getattr(relax, name, None) or object)
+        text = "".join(ref.expression for ref in self.case.passes if ref.name == name)
+        *edits, _ = [each for each in re.findall(r"\b\w+\.(\w+)\(", text) if each in methods] or [""]
+        if edits:  # the last one gives the result
+            edits = [*dict.fromkeys(edits)]
+            return f"{name} ({', '.join(edits)})" if edits[1:] else f"{name}.{edits[0]}"
+        known = {name_of(param) for _, function in relax_functions(module) for param in function.params}
+        keywords = next(
+            (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name), ""
+        )
+        return f"{name}({keywords})" if keywords else name
+
+    @cached_property
+    def error(self) -> str:
+        """The error in words of the program; empty where it has none, and what the failure hangs on is known."""
+        error = essence(self.evidence, self.evidence.details.error)
+        return "" if self.when and (is_bare(error) or error.startswith("R.")) else f": {error}"
+
+    @cached_property
+    def changes(self) -> list[Difference]:
+        """What the pass changes, in order, but first what it does to an operator that is blamed."""
+        named = self.blame.split() if self.names_operator else []
+        return sorted(differences(*self.modules), key=lambda each: not {each.owner, each.before}.intersection(named))
+
+    @property
+    def is_users(self) -> bool:
+        """Say whether the step at fault is a pass of the user's."""
+        return self.subject.plan.steps[self.step].ref.is_user
+
+    @cached_property
+    def rewrite(self) -> list[str]:
+        """The rewrite of a user's pass that changes what the program returns; of a pass of TVM's any change may be one.
+
+        Empty where nobody can say.
+        """
+        details, before = self.evidence.details, self.modules[0]
+        if not self.is_users or self.evidence.kind not in ("wrong-value", "wrong-shape"):
+            return []
+        try:
+            name = name_in(before, public_functions(before)[details.entry])
+            values = materialize(before, name, self.case.input_seed, variation=Variation(details.variation))
+            return [*miscomputed(*self.modules, details.entry, values)]
+        except Exception:  # of what the interpreter does not know
+            return []
+
+    @cached_property
+    def when(self) -> str:
+        """What the failure hangs on; empty where nothing tells, as in a module that was not made smaller."""
+        if not self.minimized or self.named:
+            return self.named if self.minimized else ""
+        module = load_module(self.case)
+        passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
+        held = [] if passing is None else [found.held for found in differences(module, passing)]
+        told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
+        if not told.startswith("when") and _says_more(marks, told):
+            told = marks
+        of = f" of {told.removeprefix(_OF_A_TENSOR)}" if told.startswith(_OF_A_TENSOR) else ""
+        several = ", relax." in told or _RESULT in told or of or not told  # of which one is blamed
+        if self.names_operator and several and (own := re.search(r"relax\.(?!dpl\.)[.\w]+", self.blame)):
+            told = f"on {own[0]}{of}{special(module, own[0])}"
+        elif of and re.fullmatch(r"on relax\.\S+[^,]", marks):
+            told = f"{marks}{of}"
+        repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
+        return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
+
+    @cached_property
+    def named(self) -> str:
+        """What the error itself names: the operator of a call, or a parameter that nothing uses; may be empty."""
+        module, error = load_module(self.case), essence(self.evidence, self.evidence.details.error)
+        if (call := re.match(r"R\.([\w.]+)\(.*\)", error)) and (operator := f"relax.{call[1]}") in operators_of(module):
+            return f"on {operator}{special(module, operator)}"
+        for _, function in relax_functions(module):
+            used = {*expressions(function.body)}
+            for name in (name_of(param) for param in function.params if param not in used):
+                if re.match(rf"{name}\b", error):
+                    return f"when nothing uses the parameter {name}"
+        return ""
+
+    @cached_property
+    def around(self) -> str:
+        """Where it happens: ``inside an If``; empty where that is nothing special."""
+        found = surroundings(load_module(self.case)) if self.minimized else ""
+        contract = CONTRACTS.get(self.verdict.culprit)
+        lifts = contract is not None and Trait.LIFTS_CLOSURES in contract.traits
+        return "" if lifts and found == IN_LOCAL else found  # where else
+
+
+def _says_more(marks: str, told: str) -> bool:
+    """Say whether the marks of a module tell more than what does not hold of the nearest module that passes."""
+    if not told or marks.startswith(("when", told)) or (told, marks) in _SAYS_MORE:
+        return True
+    return _UNKNOWN in marks or (_RESULT in marks and told.split()[1] in marks.split())
