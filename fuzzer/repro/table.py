@@ -19,6 +19,7 @@ from fuzzer.repro.checks.roundtrip import build_roundtrip
 from fuzzer.repro.checks.runs import build_crash, build_determinism, build_idempotence, build_mutation, build_sequential
 from fuzzer.repro.checks.well_formed import build_well_formed
 from fuzzer.repro.short.around import environment, locality
+from fuzzer.repro.short.calls import UNINITIALIZED_READ
 from fuzzer.repro.short.numeric import numeric
 from fuzzer.repro.short.runs import crash, determinism, idempotence, mutation, sequential
 from fuzzer.repro.short.scene import Scene, Showing
@@ -88,6 +89,7 @@ FORMS: dict[OracleName, OracleForms] = {
         origins={
             KIND: "as differences of the function itself give",
             NOT_AS_DOCUMENTED: "as TVM documents the operator",
+            UNINITIALIZED_READ: "as with something else in memory",
         },
     ),
 }

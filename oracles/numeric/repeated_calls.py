@@ -147,7 +147,7 @@ def _garbage(
         return None
     message = "the result depends on what was in memory before"
     if changed is None or error:
-        expected = f"{entry.title} returns in any memory"
+        expected = f"{entry.symbol} returns, whatever is in memory"
         details = replace(details_of(entry, ExecMode.BYTECODE.value), error=error)
         return Evidence("uninitialized-read", message, (), expected, error, details)
     return observed("uninitialized-read", message, changed, entry)

@@ -95,6 +95,31 @@ def test_a_kernel_that_writes_nothing_is_shown_on_memory_that_is_filled() -> Non
     assert all("np.full_like(expected, 7)" in each.text for each in forms.scripts)
 
 
+@pytest.mark.parametrize(
+    ("given", "called", "runs"),
+    [
+        (
+            'x: R.Tensor(("n",), "float32")',
+            "R.matmul(x, x)",
+            "kernel(*map(tvm.runtime.tensor, [args[0], args[0]]), out)",
+        ),
+        ('x: R.Tensor(("n * 4",), "float32"), dims: R.Shape(["n"])', "R.sum(x)", 'vm["main"](*args).numpy()'),
+    ],
+)
+def test_a_kernel_that_writes_nothing_is_shown_whatever_it_is_given(given: str, called: str, runs: str) -> None:
+    module = tvm.script.from_source(
+        "@I.ir_module\nclass Module:\n    @R.function\n"
+        f"    def main({given}):\n        n = T.int64()\n        y = {called}\n        return y\n"
+    )
+    passes = (PassRef("LegalizeOps", "relax.transform.LegalizeOps()"),)
+    cases = (Case(str(tvm.ir.save_json(module)), passes, seed) for seed in range(40))
+    failed = ((case, each) for case in cases for each in judge_case(case, (OracleName.NUMERIC,)) if each.evidence)
+    case, verdict = next(failed)
+    forms = short_forms(case, verdict)
+    assert runs in forms.scripts[0].text, forms.why
+    assert check_pristine(forms.scripts[0].text, forms.scripts[0].ending).confirmed
+
+
 def test_what_is_not_at_its_default_is_named_and_quoted() -> None:
     gamma, beta = (relax.const(np.array(value, "float32")) for value in ([1.5, 2.0], [0.5, 0.25]))
     case, verdict = wrong(lambda x: relax.op.nn.layer_norm(x, gamma, beta, axes=-1, center=False))

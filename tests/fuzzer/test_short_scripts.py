@@ -389,6 +389,73 @@ def test_a_result_that_depends_on_memory_is_shown_by_a_second_call(tmp_path: Pat
     assert any(run(second.text, second.ending, tmp_path).confirmed for _ in range(8))
 
 
+CHOSEN = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor(("m",), "bool")) -> R.Tensor(("m",), "bool"):
+        m = T.int64()
+        if c:
+            y: R.Tensor((m,), "bool") = x
+        else:
+            y: R.Tensor((m,), "bool") = x
+        return y
+"""
+
+
+def test_an_error_that_hangs_on_memory_is_shown_in_filled_memory(tmp_path: Path) -> None:
+    """VMShapeLower reads a dim that the other branch has written: here behind another calling convention."""
+    text = str(tvm.ir.save_json(tvm.script.from_source(CHOSEN)))
+    passes = (PassRef("LazyGetInput", "relax.transform.LazyGetInput()"),)
+    verdicts = ((case, each) for case in (Case(text, passes, seed) for seed in range(40))
+                for each in judge_case(case, (OracleName.NUMERIC,)) if each.evidence)  # fmt: skip
+    case, verdict = next(verdicts)
+    assert verdict.evidence is not None
+    assert verdict.evidence.kind == "uninitialized-read"
+    script = shown(case, verdict, tmp_path)
+    assert len(script.text.splitlines()) < 50
+    assert "print(After.script())\n" in script.text, "what is behind the pass is at fault"
+    assert "Expected: main returns, whatever is in memory." in script.text
+
+
+ADDED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y: R.Tensor((2,), "float32") = R.add(x, x)
+        return y
+"""
+
+
+def test_a_result_that_hangs_on_memory_is_shown_in_memory_that_is_filled_twice(tmp_path: Path) -> None:
+    text = str(tvm.ir.save_json(tvm.script.from_source(ADDED)))
+    again = Path(__file__).parents[1] / "planted" / "again.py"
+    passes = (PassRef("reads_garbage", f"user:{again}:reads_garbage"),)
+    verdicts = ((case, each) for case in (Case(text, passes, seed) for seed in range(40))
+                for each in judge_case(case, (OracleName.NUMERIC,)) if each.evidence)  # fmt: skip
+    case, verdict = next(verdicts)
+    script = shown(case, verdict, tmp_path)
+    assert [line.split("  #")[0] for line in script.text.splitlines() if "set_instrument" in line] == [
+        "vm.set_instrument(filling(0xFF))", "vm.set_instrument(filling(0x4B))"
+    ]  # fmt: skip
+    clean = script.text.replace("reads_garbage", "reads_garbage_clean")
+    assert run(clean, script.ending, tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize("infos", [{}, {"vdevice": [relax.VDevice("llvm", 0, "global")]}])
+def test_a_module_without_functions_is_written(infos: dict[str, list[object]], tmp_path: Path) -> None:
+    """TVM's decorator finds no names in a class without functions."""
+    module = tvm.IRModule({}, global_infos=infos)
+    text = source_of(module, "Before")
+    assert ("@I.ir_module" in text) == (not infos)
+    assert "mtriple" not in text, "it says nothing of this machine"
+    assert "BlockBuilder" not in text
+    saved = f"assert tvm.ir.save_json(Before) == {str(tvm.ir.save_json(module))!r}\n"
+    lines = "import tvm\nfrom tvm import relax\nfrom tvm.script import ir as I\n"
+    assert run(f"{lines}{text}{saved}", Ending(), tmp_path).exit_code == 0
+
+
 LOWERED = """
 @I.ir_module
 class Module:

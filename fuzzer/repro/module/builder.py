@@ -16,14 +16,14 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.repro.module.format import wrapped
-from fuzzer.repro.module.tvmscript import shared_constants
+from fuzzer.repro.module.tvmscript import shared_constants, target_text
 from relaxkit.ir.functions import closed, mentioned_functions
 
 _HEAD = '''\
 def given_module():
     """The module that shows the defect, node by node."""
-    bb = relax.BlockBuilder()  # infers the types of calls
 '''
+_BUILDER = "bb = relax.BlockBuilder()  # infers the types of calls"
 _OPERATORS = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
 _LARGEST_CONSTANT = 64
 _CALLED = tvm.ir.Op | tvm.ir.GlobalVar | relax.Var | relax.ExternFunc
@@ -80,7 +80,8 @@ class _Writer:
             listed = ", ".join(f"{_quoted(key)}: [{', '.join(items)}]" for key, items in infos.items())
             more += f", global_infos={{{listed}}}"
         self._line(f"return tvm.IRModule({{{pairs}}}{more})")
-        return wrapped(_HEAD + "\n".join(f"    {line}" for line in self.lines)) + "\n"
+        lines = [_BUILDER, *self.lines] if any("bb." in line for line in self.lines) else self.lines
+        return wrapped(_HEAD + "\n".join(f"    {line}" for line in lines)) + "\n"
 
     def _line(self, text: str) -> None:
         self.lines.append(text)
@@ -294,7 +295,7 @@ class _Writer:
             if tvm.runtime.Object.same_as(known, device):
                 return name
         if isinstance(device, relax.VDevice):
-            target = self._plain(dict(device.target.export()))
+            target = target_text(self._plain(dict(device.target.export())))
             text = f"relax.VDevice({target}, {int(device.vdevice_id)}, {_quoted(device.memory_scope)})"
         elif isinstance(device, relax.distributed.DeviceMesh):
             ids, given = device.device_range, [*map(int, device.device_ids)]

@@ -70,7 +70,7 @@ def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
         objects = tvm.ir.load_json(found.group(1).replace('\\"', '"').replace("\\\\", "\\"))
         rest = _USE.sub(lambda use: constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
-    text = _DEVICE.sub(lambda found: f"I.vdevice({_target(found.group(1))}, ", text)
+    text = _DEVICE.sub(lambda found: f"I.vdevice({target_text(found.group(1))}, ", text)
     return _OFFSET.sub(_free_offset, common(shortest(_IMPORTS.sub("", text).strip("\n"))))
 
 
@@ -104,7 +104,7 @@ def shortest(text: str) -> str:
     return _LONG.sub(lambda found: repr(float(found[0])), text)
 
 
-def _target(printed: str) -> str:
+def target_text(printed: str) -> str:
     """Return a target by the name of its kind alone where that says all of it, on any machine."""
     kind = ast.literal_eval(printed).get("kind", "")
     named = tvm.target.Target(kind)

@@ -26,6 +26,8 @@ from fuzzer.repro.module.tvmscript import comes_back, shared_constants, unwrappe
 _LISTED_ELEMENTS = 16
 """A constant of more elements stands in a line of its own, unless it is short there."""
 _COMMENT = re.compile(r"^ *# .*\n", re.MULTILINE)
+_FUNCTION = re.compile(r"^ +def ", re.MULTILINE)
+"""TVM's decorator of a class looks for names in the scopes of its functions."""
 _DISTRIBUTED = re.compile(r"\bR\.(device_mesh|DTensor)\(")
 """Names that TVM's printer looks for in another module than the one that people import."""
 _CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
@@ -79,7 +81,9 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
             break
     if equal and not shared_constants(module):
         return
-    why = "cannot represent this module" if equal is None else "of this module reads back as another one"
+    why = "of this module reads back as another one"
+    if equal is None:
+        why = "cannot represent this module" if _FUNCTION.search(plain) else "knows no names in a class of no functions"
     yield _built(module, name, f"TVMScript {'gives each use its own constant' if equal else why}"), True
 
 
@@ -104,7 +108,7 @@ def _built(module: Any, name: str, why: str) -> str:
 def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool | None:
     """Say whether an equal module is read back; ``None`` where none is."""
     try:
-        known = {"I": I, "R": R, "T": T, "tvm": tvm, "relax": relax, **names}
+        known = {"I": I, "R": R, "T": T, "tvm": tvm, "relax": relax, **names} if _FUNCTION.search(text) else {}
         return comes_back(tvm.script.from_source(text, known), module)
     except Exception:
         return None

@@ -13,6 +13,7 @@ from fuzzer.repro.checks.check import fragments
 from fuzzer.repro.literals import argument_source
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, commented, failing
+from fuzzer.repro.short.structure import shown
 from oracles.calling.frame import Adapter
 from oracles.calling.lazy import SUFFIX, LazyGetInput, LazySetOutput, LazyTransformParams
 from oracles.calling.parameters import BindParams, BundleModelParams, LiftTransformParams
@@ -20,12 +21,29 @@ from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry
 from relaxkit.ir.operator_facts import device_index
 from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.runtime.poison import PATTERNS
 from relaxkit.runtime.values import ShapeValue
 
 REPEATED = frozenset({"output-overwritten", "second-call-differs", "later-call-differs", "input-overwritten"})
 _MACHINE = "\n\n"
 """Behind what is done before the virtual machine is made."""
 EFFECTS = frozenset({"other-effects"})
+UNINITIALIZED_READ = "uninitialized-read"
+OWN_CALLS = REPEATED | EFFECTS | {UNINITIALIZED_READ}
+"""What is shown by calls of its own, and not by a comparison of two programs."""
+FILLING = '''\
+def filling(byte):
+    """Fill what a program allocates: what happens to be in memory is then the same each time."""
+    def fill(function, name, before, result, *arguments):  # around each call that the machine makes
+        if name == "vm.builtin.alloc_storage" and not before:
+            whole = tvm.get_global_func("vm.builtin.alloc_tensor")(result, 0, arguments[1], "uint8")
+            np.from_dlpack(whole).fill(byte)
+        elif name == "vm.builtin.alloc_shape_heap" and not before:
+            np.from_dlpack(result).view("uint8").fill(byte)
+        return 0
+    return fill
+'''
+"""An instrument of the machine that fills what a program allocates, as ``relaxkit.runtime.poison`` does."""
 COMPARED = {
     "wrong-shape": "assert {0}.shape == {1}.shape",
     "wrong-dtype": "assert {0}.dtype == {1}.dtype",
@@ -60,7 +78,8 @@ def calls(
     definitions, before, after = way
     loads = [f"relax.VirtualMachine({build}, {devices(scene.fresh())})" for build in (before, after)]
     loads = [load.replace("module", name, 1) for load, name in zip(loads, (BEFORE, scene.subject), strict=True)]
-    lines = [*scene.applied(), f"args = [{', '.join(map(argument_source, entry.arguments))}]"]
+    applied = shown(scene) if scene.kind == UNINITIALIZED_READ else scene.applied()
+    lines = [*applied, f"args = [{', '.join(map(argument_source, entry.arguments))}]"]
     evidence, kind = scene.failure.evidence, scene.kind
     reading = read(leaf_of(entry.output, path), path)
     called = f'vm["{entry.symbol}"]'
@@ -74,6 +93,8 @@ def calls(
         run += f"    with contextlib.redirect_stdout(io.StringIO()) as text:\n        {called}(*args)\n"
         definitions += ("\n\n" if definitions else "") + f"{run}    return text.getvalue()\n"
         return failing(lines, f"assert printed({scene.subject}) == printed({BEFORE})", definitions=definitions)
+    if kind == UNINITIALIZED_READ:
+        return _in_filled_memory(scene, lines, loads[1], _adapted(entry, adapters, called), reading, definitions)
     plain = f'{loads[0]}["{entry.symbol}"](*args)'
     lines.append(f"{plain}  # runs" if kind == "run-error" else f"before = {plain}{reading}")
     first, _, adapted = _adapted(entry, adapters, called).rpartition(_MACHINE)
@@ -87,6 +108,24 @@ def calls(
         raise Unsayable(f"{kind} behind another calling convention")
     lines += (adapted + reading).splitlines()
     return failing(lines, assertion.format("after", "before"), scene.seen, definitions=definitions)
+
+
+def _in_filled_memory(
+    scene: Scene, lines: list[str], load: str, adapted: str, reading: str, definitions: str
+) -> Showing:
+    """Write a call in memory in which each byte is one value: it raises, or gives something else than with another."""
+    evidence = scene.failure.evidence
+    definitions = "\n\n".join(filter(None, (definitions, FILLING)))
+    first, _, call = adapted.rpartition(_MACHINE)
+    *steps, last = call.splitlines()
+    lines = [*lines, *first.splitlines(), f"vm = {load}", filled(PATTERNS[0]), *steps]
+    if error := evidence.details.error:
+        said = error.split(": ", 1)[-1]
+        last = last.removeprefix("after = ")
+        return failing(lines, last, said, error.split(":", 1)[0], fragments(said), definitions=definitions)
+    again = [f"{last}{reading}", "first = after.copy()", filled(PATTERNS[1]), *steps, f"{last}{reading}"]
+    assertion = "np.testing.assert_array_equal(after, first)"
+    return failing([*lines, *again], assertion, scene.seen, definitions=definitions)
 
 
 def _again(kind: str, called: str, path: str, reading: str, others: Iterable[Entry]) -> tuple[str, list[str]]:
@@ -108,6 +147,8 @@ def _again(kind: str, called: str, path: str, reading: str, others: Iterable[Ent
 
 def _adapted(entry: Entry, adapters: Sequence[Adapter], called: str) -> str:
     """Write the call by the convention behind the passes; raises ``Unsayable`` for one that is not short."""
+    if not adapters:
+        return f"after = {called}(*args)"
     if len(adapters) != 1:
         raise Unsayable("several changes of the calling convention")
     (adapter,) = adapters
@@ -163,8 +204,9 @@ _CONVENTIONS: dict[type, Callable[[Any, Entry, str], str]] = {
     LiftTransformParams: _lifted,
     BundleModelParams: lambda _, entry, called: "after = {0}(*args[:{1}], args[{1}:])".format(called, _inputs(entry)),
     LazyGetInput: lambda _, entry, called: (
-        f"after = {called}(*args[:{entry.num_input or 0}], lambda index, name: args[{entry.num_input or 0} + index])"
-    ),
+        f"after = {called}({'*args[:{0}], ' if entry.num_input else ''}"
+        f"lambda index, name: args[{'{0} + ' if entry.num_input else ''}index])"
+    ).format(entry.num_input),
     LazySetOutput: _set_lazily,
     BindParams: _bound,
     LazyTransformParams: _transformed,
@@ -176,6 +218,11 @@ def _inputs(entry: Entry) -> int:
     if entry.num_input is None:
         raise Unsayable("a function whose parameters cannot be distinguished")
     return entry.num_input
+
+
+def filled(byte: int) -> str:
+    """Write the line from which on a machine fills what it allocates."""
+    return f"vm.set_instrument(filling(0x{byte:02X}))  # what happens to be in memory"
 
 
 def devices(module: Any) -> str:

@@ -20,7 +20,7 @@ from fuzzer.repro.checks.numeric import accused_gradient, drawn_entries, entries
 from fuzzer.repro.literals import argument_source, array_source
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.calls import COMPARED, EFFECTS, REPEATED, calls, devices, leaf_of, read
+from fuzzer.repro.short.calls import COMPARED, FILLING, OWN_CALLS, REPEATED, calls, devices, filled, leaf_of, read
 from fuzzer.repro.short.scene import AFTER, BEFORE, Scene, Showing, failing
 from fuzzer.repro.short.structure import shown
 from oracles.calling.gradient import Gradient
@@ -41,6 +41,7 @@ from relaxkit.passes.contract import NumericPromise, Stage
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import Substitute
 from relaxkit.runtime import ExecMode
+from relaxkit.runtime.poison import PATTERNS
 from relaxkit.runtime.values import ShapeValue
 
 _MINIMAL = """\
@@ -101,10 +102,11 @@ def numeric(scene: Scene) -> Iterator[Showing]:
         raise Unsayable("no call of the program shows it")
     adapters = [each for each in candidate.adapters if not isinstance(each, Gradient)]
     for way in builds:
-        if adapters or kind in REPEATED or kind in EFFECTS:
+        if adapters or kind in OWN_CALLS:
             exact, path = candidate.promise is NumericPromise.BIT_EXACT, _path(scene)
             others = original.varied(entry, exact) if kind in REPEATED else ()
-            for assertion in _comparisons(kind, leaf_of(entry.output, path), original, candidate, entry):
+            leaf = leaf_of(entry.output, path)
+            for assertion in [""] if kind in OWN_CALLS else _comparisons(kind, leaf, original, candidate, entry):
                 yield calls(scene, entry, others, adapters, way, path, assertion)
         else:
             yield from _calls(scene, original, candidate, entry, *way)
@@ -203,15 +205,21 @@ def _calls(
 
 
 def _runner(module: Any, entry: Entry, build: str, leaf: str) -> str:
-    arrays = all(isinstance(item, np.ndarray) for item in entry.arguments)
-    called = "*map(tvm.runtime.tensor, args)" if arrays else "*args"
+    called = _given(entry, "args")
     return _RUN.format(build=build, device=devices(module), function=entry.symbol, arguments=called, leaf=leaf)
 
 
+def _has_arrays_alone(entry: Entry) -> bool:
+    return all(isinstance(item, np.ndarray) for item in entry.arguments)
+
+
 def _operands(entry: Entry) -> list[str]:
-    if all(isinstance(item, np.ndarray) for item in entry.arguments):
-        return [array_source(item) for item in entry.arguments]
-    return [argument_source(item) for item in entry.arguments]
+    return [*map(array_source if _has_arrays_alone(entry) else argument_source, entry.arguments)]
+
+
+def _given(entry: Entry, operands: str) -> str:
+    """Write operands as a call has them."""
+    return f"*map(tvm.runtime.tensor, {operands})" if _has_arrays_alone(entry) else f"*{operands}"
 
 
 def _comparisons(kind: str, leaf: Any, original: Original, candidate: Candidate, entry: Entry) -> Iterator[str]:
@@ -246,8 +254,8 @@ def _documented(scene: Scene) -> Iterator[Showing]:
     (name,) = public_functions(found.call.module)
     entry = Entry(name, None, tuple(found.call.arguments))
     if found.what == UNINITIALIZED:
-        helper, observed, seen = "", "out.numpy()", "the kernel has written nothing"
-        expected += _filled(found.call)
+        helper, more, observed = _filled(found.call, entry, read(leaf, path))
+        expected, seen = [*expected, *more], "nothing has been written there"
     else:
         helper = _runner(found.call.module, entry, 'relax.build(module, "llvm")', read(leaf, path))
         observed, seen = "run(After, args)", scene.seen
@@ -262,18 +270,28 @@ def _documented(scene: Scene) -> Iterator[Showing]:
             yield failing(acts, assertion, seen, definitions=helper, module=found.call.module)
 
 
-def _filled(call: SingleCall) -> list[str]:
-    """Write the lines that run the kernel of a call on memory that is filled: only so a script fails each time."""
+def _filled(call: SingleCall, entry: Entry, reading: str) -> tuple[str, list[str], str]:
+    """Write how a call runs in memory that is filled: only so a script fails each time.
+
+    Returns:
+        What must be defined, what is done, and what gives the result: of the kernel alone, where there is but one.
+    """
     lowered: Any = apply(relax.transform.LegalizeOps(), call.module).module
     made = [each.args for each in expressions_in(lowered) if operator_of(each) == "relax.call_tir"]
-    if len(made) != 1 or [*made[0][1].fields, *made[0][2:]] != [*lowered[NAME].params]:
-        raise Unsayable("the result depends on what was in memory before, and is not that of one kernel")
-    kernel = made[0][0].name_hint
-    return [
+    numbers = {param: number for number, param in enumerate(lowered[NAME].params)}
+    operands = [*made[0][1].fields, *made[0][2:]] if len(made) == 1 else [None]
+    if not {*operands} <= {*numbers}:
+        machine = f'vm = relax.VirtualMachine(relax.build({AFTER}, "llvm"), {devices(lowered)})'
+        called = f'vm["{entry.symbol}"]({_given(entry, "args")}){reading}'
+        return FILLING, [machine, filled(PATTERNS[0])], called
+    kernel, order = made[0][0].name_hint, [numbers[each] for each in operands]
+    given = "args" if order == [*range(len(numbers))] else f"[{', '.join(f'args[{each}]' for each in order)}]"
+    lines = [
         f'kernel = tvm.compile(After["{kernel}"].with_attr("global_symbol", "{kernel}"), "llvm")["{kernel}"]',
         "out = tvm.runtime.tensor(np.full_like(expected, 7))  # what happens to be in memory",
-        "kernel(*map(tvm.runtime.tensor, args), out)",
+        f"kernel({_given(entry, given)}, out)",
     ]
+    return "", lines, "out.numpy()"
 
 
 def _within(tolerances: Any, expected: Any) -> Iterator[str]:
