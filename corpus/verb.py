@@ -22,8 +22,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the cases, one per line", description="List the cases.")
     checking = actions.add_parser(
         "check",
-        help="run cases and compare the verdicts with those expected; exit code 1 if one differs",
-        description="Run cases in child processes, and compare verdicts with those expected for the installed TVM.",
+        help="run cases and compare the verdicts with the expected ones; exit code 1 if one differs",
+        description="Run cases in child processes, and compare the verdicts with those expected for the installed TVM.",
     )
     matching = actions.add_parser(
         "match",
@@ -54,18 +54,19 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
     listing.add_argument("--pass", dest="blamed", metavar="NAME", help="list the known defects of one pass instead")
     for action in (listing, checking):
-        action.add_argument("slugs", nargs="*", metavar="SLUG", help="names of cases (default: all)")
+        action.add_argument("slugs", nargs="*", metavar="CASE", help="names of cases (default: all)")
         action.add_argument("--json", action="store_true", help="print a JSON list instead of lines")
     adding.add_argument("directory", type=Path, metavar="DIR", help="the campaign's directory")
     adding.add_argument("id", metavar="ID", help="id of the finding, or a prefix of it")
-    adding.add_argument("--title", required=True, help="what happens, in a few words")
-    adding.add_argument("--explanation", required=True, help="what is wrong in TVM, in one sentence")
+    adding.add_argument("--title", required=True, metavar="TEXT", help="what happens, in a few words")
+    adding.add_argument("--explanation", required=True, metavar="TEXT", help="what is wrong in TVM, in one sentence")
     adding.add_argument("--upstream", default="", metavar="REF", help="where it is reported, such as apache/tvm#17205")
-    adding.add_argument("--slug", help="name of the case (default: made from the pass and the title)")
+    adding.add_argument("--slug", metavar="NAME", help="name of the case (default: made from the pass and the title)")
     add_trust(adding)
     for action in (listing, checking, matching, adding):
+        runs = ", whose code is run" if action in (checking, adding) else ""
         action.add_argument(
-            "--root", type=Path, help="directory of trusted cases, whose code is run (default: the corpus itself)"
+            "--root", type=Path, metavar="DIR", help=f"directory of the cases{runs} (default: the corpus itself)"
         )
 
 

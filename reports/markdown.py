@@ -51,7 +51,7 @@ def render_markdown(report: Report, module_of: Callable[[FindingRecord], str]) -
     ]
     if reasons := reason_rows(report.tallies):
         columns = ("oracle", "outcome", "reason", "count")
-        lines += ["## Skipped checks by reason", "", *table(columns, reasons, "lllr"), ""]
+        lines += ["## Not judged, by reason", "", *table(columns, reasons, "lllr"), ""]
     return "\n".join(lines)
 
 

@@ -68,7 +68,7 @@ def _reasons(report: Report) -> list[RenderableType]:
     more = f"and {rest}: {shell('relaxfuzz')} report {quoted_path(report.directory)} --markdown -"
     shown = table(("count", "oracle", "outcome", "reason"), rows[:_REASONS])
     told = [shown, more] if len(rows) > _REASONS else [shown]
-    return ["Skipped checks by reason, most frequent first:", *told] if rows else []
+    return ["Not judged, by reason (most frequent first, omitted cases last):", *told] if rows else []
 
 
 def _known(report: Report) -> list[RenderableType]:

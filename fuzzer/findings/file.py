@@ -354,8 +354,6 @@ def add_merge(path: Path, ids: Sequence[str], reason: str) -> Decision:
         DecisionError: They cannot, or the file cannot be written.
         fuzzer.core.toml.TomlError: The file is wrong, or would be.
     """
-    if len(ids) < 2:
-        raise DecisionError("merge needs a family and the ids to merge into it")
     if not FAMILY_ID.fullmatch(ids[0]):
         raise DecisionError(f"'{ids[0]}' is not the id of a family: F and nine hex digits")
     _check(ids[1:], families=True)
@@ -364,8 +362,6 @@ def add_merge(path: Path, ids: Sequence[str], reason: str) -> Decision:
 
 def add_split(path: Path, ids: Sequence[str], reason: str) -> Decision:
     """Make findings a family of their own; raises as :func:`add_merge` does."""
-    if not ids:
-        raise DecisionError("split needs the ids of findings")
     _check(ids, families=False)
     return _add(path, f"[[split]]\nids = {_list(ids)}\nreason = {_text(reason)}\n")
 

@@ -29,11 +29,11 @@ _HOME = Path(__file__).resolve().parents[2]
 
 OPTIONS = {
     "time": ("TIME", None, "generate modules for this long (90s, 10m) in each test that checks a pass"),
-    "seed": ("N", None, "random seed of these tests (default: chosen by Hypothesis)"),
+    "seed": ("N", None, "random seed for these tests (default: chosen by Hypothesis)"),
     "minimize": ("TIME", "30s", "time limit for minimizing a failing module (default: 30s)"),
     "case-timeout": ("TIME", "20s", "time limit for one module in a test (default: 20s)"),
     "known": ("FILE", None, "accept findings that this file lists in [[known]] tables"),
-    "out": ("DIR", None, "write repro scripts there (default: in pytest's cache)"),
+    "out": ("DIR", None, "write repro scripts to this directory (default: in pytest's cache)"),
     "script": ("FORM", "short", "form of repro scripts: short, or full (default: short)"),
 }
 """The options behind ``--relaxfuzz-``: name of the value, default, help."""

@@ -16,9 +16,9 @@ class Why(enum.Enum):
     GPU = "needs a GPU"
     TUNING = "tunes kernels"
     WRITES_FILES = "writes files"
-    SAME_AS = "judged under another name"
-    MADE_OF = "made of passes under contract"
-    NO_PASS = "is no pass"
+    SAME_AS = "tested under another name"
+    MADE_OF = "consists of passes with contracts"
+    NO_PASS = "is not a pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _of_cpu(name: str, *passes: str) -> Exclusion:
     return Exclusion(
         f"cpu_generic.{name}",
         Why.MADE_OF,
-        "a list of passes; all lists together are the pipeline build:cpu",
+        "a list of passes; together, these lists form the pipeline build:cpu",
         "tvm/relax/backend/cpu_generic/pipeline.py",
         ("build:cpu", *passes),
     )
@@ -62,28 +62,28 @@ ROWS: tuple[Exclusion, ...] = (
     Exclusion(
         "AppendReshapeToBNRewriterPass",
         Why.GPU,
-        "a step of OpenCLMLOffLoad, for a kernel library of Adreno GPUs",
+        "a step of OpenCLMLOffLoad, for a kernel library for Adreno GPUs",
         "tvm/relax/backend/adreno/clml.py",
     ),
     Exclusion(
         "OpenCLMLOffLoad",
         Why.GPU,
-        "hands operators to a kernel library of Adreno GPUs, which the wheel has not",
+        "offloads operators to a kernel library for Adreno GPUs, which the wheel does not contain",
         "tvm/relax/backend/adreno/clml.py",
         ("FuseOpsByPattern", "MergeCompositeFunctions", "RunCodegen"),
     ),
     Exclusion(
         "OpenCLMLOffLoadForLLM",
         Why.GPU,
-        "hands operators to a kernel library of Adreno GPUs, which the wheel has not",
+        "offloads operators to a kernel library for Adreno GPUs, which the wheel does not contain",
         "tvm/relax/backend/adreno/clml.py",
         ("FuseOpsByPattern", "RunCodegen"),
     ),
     Exclusion(
         "annotate_workspace",
         Why.GPU,
-        "sets the attribute WorkspaceSize on functions for CUTLASS or cuDNN; AllocateWorkspace, which reads it, is "
-        "judged on generated functions that have it",
+        "sets the attribute WorkspaceSize on functions for CUTLASS or cuDNN; AllocateWorkspace, which reads the "
+        "attribute, is tested on generated functions that have it",
         "tvm/relax/backend/cuda/cutlass.py, tvm/relax/backend/cuda/cudnn.py",
         ("AllocateWorkspace",),
     ),
@@ -91,8 +91,8 @@ ROWS: tuple[Exclusion, ...] = (
         Exclusion(
             name,
             Why.TUNING,
-            "builds and times hundreds of variants of each kernel: takes minutes, differs each time, and needs psutil; "
-            "the pass alone, with a tuner that measures nothing, runs before records are applied",
+            "builds and times hundreds of variants of each kernel, which takes minutes, gives a different result each "
+            "time, and needs psutil; with a tuner that measures nothing, it runs before MetaScheduleApplyDatabase",
             "its documentation and its imports",
             ("MetaScheduleApplyDatabase",),
         )
@@ -101,8 +101,8 @@ ROWS: tuple[Exclusion, ...] = (
     Exclusion(
         "pipeline static_shape_tuning",
         Why.WRITES_FILES,
-        "writes a database of schedules into a directory of the user's, tunes, and applies what it found; what it runs "
-        "before and after that is judged",
+        "writes a database of schedules to a directory of the user, tunes kernels, and applies the schedules; the "
+        "passes that it runs before and after that are tested",
         "tvm/relax/pipeline.py",
         ("DecomposeOpsForInference", "CanonicalizeBindings", "build:zero", "AttachAttrLayoutFreeBuffers",
          "SplitLayoutRewritePreproc", "LiftTransformParams", "FoldConstant"),
@@ -110,20 +110,21 @@ ROWS: tuple[Exclusion, ...] = (
     Exclusion(
         "SetupTrainer",
         Why.MADE_OF,
-        "wants a module with a function `backbone` and the attributes `param_num` and `state_num`; what it runs is "
-        "judged, but for the optimizer's function, which it adds",
+        "needs a module with a function `backbone` and the attributes `param_num` and `state_num`; the passes that "
+        "it runs are tested, but not the optimizer function that it adds",
         "tvm/relax/training/setup_trainer.py",
         ("AppendLoss", "DecomposeOpsForInference", "DecomposeOpsForTraining", "Gradient", "LegalizeOps"),
     ),
     Exclusion(
-        "VMBuiltinLower", Why.SAME_AS, "the old name of LowerRuntimeBuiltin; warns, and builds the same pass",
+        "VMBuiltinLower", Why.SAME_AS, "the old name of LowerRuntimeBuiltin; warns, and returns the same pass",
         "tvm/relax/transform/transform.py", ("LowerRuntimeBuiltin",),
     ),
     Exclusion(
-        "pipeline default", Why.SAME_AS, "what relax.build runs on a CPU", "tvm/relax/pipeline.py", ("build:default",)
+        "pipeline default", Why.SAME_AS, "the pipeline that relax.build runs for a CPU", "tvm/relax/pipeline.py",
+        ("build:default",),
     ),
     Exclusion(
-        "pipeline default_build", Why.SAME_AS, "the same function as pipeline default", "tvm/relax/pipeline.py",
+        "pipeline default_build", Why.SAME_AS, "the same function as the pipeline default", "tvm/relax/pipeline.py",
         ("build:default",),
     ),
     Exclusion("pipeline zero", Why.SAME_AS, "legalizes and fuses", "tvm/relax/pipeline.py", ("build:zero",)),
@@ -139,28 +140,29 @@ ROWS: tuple[Exclusion, ...] = (
     ),
     *(
         Exclusion(
-            f"{backend}.{name}", Why.GPU, "passes of a backend for GPUs, with schedules that only they can run",
+            f"{backend}.{name}", Why.GPU, "passes of a GPU backend, with schedules that only a GPU can run",
             f"tvm/relax/backend/{backend}/pipeline.py",
         )
         for backend in _GPU_BACKENDS
         for name in (*_LISTS, "library_dispatch_passes")
     ),
     *(
-        Exclusion(name, Why.SAME_AS, f"what PatternMatchingRewriter makes of {of}", "tvm/relax/dpl/rewrite.py",
-                  ("PatternMatchingRewriter",))
+        Exclusion(name, Why.SAME_AS, f"the rewriter that PatternMatchingRewriter returns for {of}",
+                  "tvm/relax/dpl/rewrite.py", ("PatternMatchingRewriter",))
         for name, of in (
-            ("ExprPatternRewriter", "a pattern"), ("OrRewriter", "two others"), ("TupleRewriter", "a tuple of patterns")
+            ("ExprPatternRewriter", "a pattern"), ("OrRewriter", "two rewriters"),
+            ("TupleRewriter", "a tuple of patterns"),
         )
     ),
     _no_pass("DataflowBlockPass", "base class of the passes that `dataflowblock_pass` makes"),
     _no_pass("FunctionPass", "base class of the passes that `function_pass` makes"),
     _no_pass("FusionPattern", "an argument of FuseOpsByPattern"),
-    _no_pass("MakeDataflowBlockPass", "makes a pass of a Python function, for `dataflowblock_pass`"),
-    _no_pass("MakeFunctionPass", "makes a pass of a Python function, for `function_pass`"),
+    _no_pass("MakeDataflowBlockPass", "makes a pass from a Python function, for `dataflowblock_pass`"),
+    _no_pass("MakeFunctionPass", "makes a pass from a Python function, for `function_pass`"),
     _no_pass("GetPattern", "reads the registry of patterns"),
     _no_pass("GetPatternsWithPrefix", "reads the registry of patterns"),
-    _no_pass("RegisterPatterns", "writes the registry of patterns"),
-    _no_pass("RemovePatterns", "writes the registry of patterns"),
+    _no_pass("RegisterPatterns", "writes to the registry of patterns"),
+    _no_pass("RemovePatterns", "removes entries from the registry of patterns"),
     _no_pass("MetaScheduleExtractTask", "lists a module's kernels for tuning"),
 )  # fmt: skip
 

@@ -42,32 +42,31 @@ LACKING: dict[str, str] = {row.name: reason for row in _ROWS if (reason := lacks
 OPERATORS: tuple[OperatorRow, ...] = tuple(row for row in _ROWS if row.name not in LACKING)
 """Every relax operator that modules are drawn from, one row each."""
 
-_STORAGE = (
-    "no row, but drawn: lowered modules allocate and give back what they allocated (strategies.constructs.lowered)"
-)
-_LOWERED = "made by the last lowering passes only, for which no module is drawn: no front end writes it"
-_DISCO = "needs a Disco session (several devices): the runtime refuses outside of a worker thread"
-_DISTRIBUTED = "for distributed modules over a device mesh, which no CPU build has"
-_MESHES = "no row, but drawn: needs the module's mesh of devices (strategies.idioms.distributed)"
-_KERNELS = "no row, but drawn: kernels come with it (strategies.kernels.choose)"
-_DEVICES = "no row, but drawn: needs the module's vdevice table (strategies.constructs.devices)"
-_CLOSURES = "no row, but drawn: needs a function to close over values (strategies.constructs.closures)"
-_IMPURE = "no row, but drawn: impure calls, in functions that say so (strategies.constructs.impure)"
+_STORAGE = "generated elsewhere: lowered modules allocate storage and release it (strategies.constructs.lowered)"
+_LOWERED = "only the last lowering passes produce it, and no front end writes it"
+_DISCO = "needs a Disco session (several devices): the runtime rejects it outside a worker thread"
+_DISTRIBUTED = "for distributed modules on a device mesh, which CPU builds do not support"
+_MESHES = "generated elsewhere: needs the module's device mesh (strategies.idioms.distributed)"
+_KERNELS = "generated elsewhere: needs a kernel (strategies.kernels.choose)"
+_DEVICES = "generated elsewhere: needs the module's vdevice table (strategies.constructs.devices)"
+_CLOSURES = "generated elsewhere: needs a function that captures values (strategies.constructs.closures)"
+_IMPURE = "generated elsewhere: only functions declared impure may call it (strategies.constructs.impure)"
 
 exclusions: dict[str, str] = {
     "relax.assert_op": _IMPURE,
     "relax.print": _IMPURE,
     "relax.builtin.alloc_tensor": _STORAGE,
-    "relax.builtin.stop_lift_params": "no row, but drawn of what weights give (strategies.constructs.weights)",
-    "relax.call_builtin_with_ctx": "calls a function of the virtual machine's own by name, with the machine's context; "
-    "LambdaLift and the lowering passes write those that there are",
-    "relax.call_py_func": "calls a method of a Python BasePyModule, which a serialised module does not carry",
+    "relax.builtin.stop_lift_params": "generated elsewhere: needs values computed from weights "
+    "(strategies.constructs.weights)",
+    "relax.call_builtin_with_ctx": "calls a built-in function of the virtual machine by name; only LambdaLift and the "
+    "lowering passes write such calls",
+    "relax.call_py_func": "calls a method of a Python BasePyModule, which a serialized module does not contain",
     "relax.call_tir": _KERNELS,
     "relax.call_tir_inplace": _KERNELS,
-    "relax.call_tir_with_grad": "no row, but drawn in modules that need not run: nothing lowers it (CodeGenVM "
-    "refuses), and its gradient is Python code by name (strategies.kernels.choose)",
+    "relax.call_tir_with_grad": "generated elsewhere, in modules that are not executed: no pass lowers it, and its "
+    "gradient is a Python function given by name (strategies.kernels.choose)",
     "relax.ccl.allgather": _DISCO,
-    "relax.ccl.allreduce": "no row, but drawn in modules that need not run (strategies.idioms.distributed)",
+    "relax.ccl.allreduce": "generated elsewhere, in modules that are not executed (strategies.idioms.distributed)",
     "relax.ccl.broadcast_from_worker0": _DISCO,
     "relax.ccl.scatter_from_worker0": _DISCO,
     "relax.dist.annotate_sharding": _MESHES,
@@ -83,8 +82,8 @@ exclusions: dict[str, str] = {
     "relax.memory.alloc_tensor": _STORAGE,
     "relax.memory.kill_storage": _STORAGE,
     "relax.memory.kill_tensor": _STORAGE,
-    "relax.nn.attention_var_len": "no legalization is written (RuntimeError: not supported yet)",
-    "relax.null_value": "stands for an absent optional argument inside calls; as a value of its own it has no type",
+    "relax.nn.attention_var_len": "TVM has no legalization for it (RuntimeError: not supported yet)",
+    "relax.null_value": "stands for a missing optional argument in a call; on its own, it has no type",
     "relax.vm.alloc_storage": _LOWERED,
     "relax.vm.alloc_tensor": _LOWERED,
     "relax.vm.call_tir_dyn": _LOWERED,

@@ -115,18 +115,18 @@ def test_the_verb_writes_decisions_that_the_next_campaign_sees(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("merge", "F012345678", "F123456789"), "a reason is required: `relaxfuzz triage merge ... --reason TEXT`"),
-        (("merge", "F012345678", "--reason", "r"), "merge needs a family and the ids to merge into it"),
+        (("merge", "F012345678", "F123456789"), "are required: --reason (see `relaxfuzz triage merge --help`)"),
+        (("merge", "F012345678", "--reason", "r"), "arguments are required: ID (see"),
         (("merge", A, B, "--reason", "r"), f"'{A}' is not the id of a family: F and nine hex digits"),
         (("merge", "F012345678", "x", "--reason", "r"), "'x' is not the id of a finding or of a family"),
         (("split", "F012345678", "--reason", "r"), "'F012345678' is not the id of a finding (families cannot be"),
-        (("split", "--reason", "r"), "split needs the ids of findings"),
+        (("split", "--reason", "r"), "arguments are required: ID (see"),
         (("split", A, "--reason", "a\nb"), "the reason must be one line of printable text"),
         (("split", A, "--reason", "r", "--campaign", "nowhere"), "'nowhere' does not exist"),
         (("split", A, "--reason", "r", "--file", "nowhere/t.toml"), "cannot write 'nowhere/t.toml': No such file"),
-        (("list", A), "`relaxfuzz triage list` takes no ids and no reason"),
+        (("list", A), f"unrecognized arguments: {A}"),
         (("list", "--file", "nowhere.toml"), "nowhere.toml: No such file"),
-        (("join",), "argument action: invalid choice: 'join'"),
+        (("join",), "invalid choice: 'join'"),
     ],
 )
 def test_bad_input_gets_one_line(

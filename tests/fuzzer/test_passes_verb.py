@@ -101,7 +101,7 @@ def test_what_is_excluded(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["name"]: row for row in loaded(capsys, "--excluded")}
     assert rows.keys() == EXCLUDED.keys()
     assert rows["VMBuiltinLower"]["judged_as"] == ["LowerRuntimeBuiltin"]
-    assert shown(capsys, "VMBuiltinLower").startswith("VMBuiltinLower: judged under another name\n")
+    assert shown(capsys, "VMBuiltinLower").startswith("VMBuiltinLower: tested under another name\n")
 
 
 def test_a_campaign_by_pass_and_oracle(capsys: pytest.CaptureFixture[str], campaign: str) -> None:

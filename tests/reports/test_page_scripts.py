@@ -268,7 +268,9 @@ def texts(run: Run, selector: str) -> list[str]:
 def test_suspects_have_a_part_of_their_own_behind_the_findings(run: Run) -> None:
     go(run, "findings")
     assert texts(run, "nav a")[1] == "Findings 3"
-    assert texts(run, "#list .part") == ["Suspectsnot reproduced by a standalone script; not counted as findings"]
+    assert texts(run, "#list .part") == [
+        "Suspectsflaky, or not reproduced by a standalone script; not counted as findings"
+    ]
     assert texts(run, "#list ul .state")[-1] == "S3? ≈ flaky"
     shown = run("document.querySelector('#list').all.map((each) => each.attributes.class || each.tagName)")
     assert shown.index("head part") > max(at for at, name in enumerate(shown) if name == "badge good")
@@ -460,15 +462,15 @@ def test_what_is_known_is_counted_apart_and_filtered(report: Report) -> None:
     run = started(before, shown)
     go(run, "overview")
     (head,) = texts(run, "#verdict h1")
-    assert re.match("3 findings in . famil.* to review, 1 of them new, ", head)
-    assert "3 of 3 open findings (1 new, 2 known)" in run("document.body.textContent")
+    assert re.match("3 findings in . famil.* to review, 1 of them unknown, ", head)
+    assert "3 of 3 open findings (1 unknown, 2 known)" in run("document.body.textContent")
     assert run("RF.views.overview().textContent.split('Most severe')[1].match(/boom [0-9]/)[0]") == "boom 5"
     go(run, "findings?known=no")
     assert run("RF.chosen().map((each) => each.id)") == [rows[2].id, suspect.id]
     go(run, "findings?known=yes")
     assert run("RF.chosen().map((each) => each.id)") == [each.id for each in rows[:2]]
     told = run("document.body.textContent")
-    assert all(count in told for count in ("new: 1", "known: 2", "not reported upstream: 2"))
+    assert all(count in told for count in ("unknown: 1", "known: 2", "not reported upstream: 2"))
     go(run, "findings?known=unreported")
     assert run("RF.chosen().map((each) => each.id)") == [rows[2].id, rows[0].id, suspect.id]
     go(run, "overview")
@@ -478,7 +480,7 @@ def test_what_is_known_is_counted_apart_and_filtered(report: Report) -> None:
     )
     all_known = started(before, replace(full(report), findings=rows[:2], recognized=known))
     go(all_known, "overview")
-    assert re.search("^2 findings in .* to review, none of them new, ", texts(all_known, "#verdict h1")[0])
+    assert re.search("^2 findings in .* to review, none of them unknown, ", texts(all_known, "#verdict h1")[0])
 
 
 def test_commands_name_the_script_from_where_the_campaign_lies(report: Report) -> None:

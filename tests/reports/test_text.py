@@ -77,7 +77,7 @@ def test_suspects_have_a_part_of_their_own_behind_the_findings(report: Report) -
     first, known, flaky = report.findings
     unscripted = replace(flaky, id="0000000004", state=FindingState.UNSCRIPTED)
     text = render_text(replace(report, findings=[unscripted, flaky, known, first]))
-    heading = "Suspects: not reproduced by a standalone script; not counted as findings"
+    heading = "Suspects: flaky, or not reproduced by a standalone script; not counted as findings"
     findings, suspects = text.split(f"\n\n{heading}\nid ")
     ids = [[line.split()[0] for line in part.splitlines() if line[:3] == "000"] for part in (findings, suspects)]
     assert ids == [[known.id, first.id], [unscripted.id, flaky.id]]

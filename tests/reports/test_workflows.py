@@ -251,7 +251,7 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     assert codes_of(jobs, scan) == [None, 0]
     # Nothing to join, nothing to judge: each job says so, and no step hides it.
     jobs, runner = nights.night([None, None])
-    assert codes_of(jobs, "Fuzz and judge", "Join", judge) == [2, 2, 2, None]
+    assert codes_of(jobs, "Fuzz and judge", "Merge", judge) == [2, 2, 2, None]
     assert runner.uploaded == []
     # A policy that cannot be read.
     policy = nights.repository / ".relaxfuzz" / "policy.toml"

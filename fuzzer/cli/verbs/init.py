@@ -23,28 +23,28 @@ from relaxkit.files import confine, make_directory, read_text, write_atomically
 _FILE, _BASELINE, _CONFIG = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json", ".relaxfuzz/campaign.toml"
 _POLICY = """\
 # Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
-# A finding that is not listed in findings.toml fails the gate; `relaxfuzz triage known` adds it.
-# Suspects (flaky or without a script) do not fail the gate.
+# A finding that is not listed in findings.toml makes the gate fail; to list one, run `relaxfuzz triage known`.
+# Suspects (flaky, or not reproduced by a script) do not make it fail.
 known = "../findings.toml"
 """
 _OF_OWN = """\
-# notes = "fail" # also fail if a pass does what no contract covers, such as dropping attributes; default: only a note
+# notes = "fail" # also fail if a pass does something that no contract covers, such as dropping attributes
 baseline = "baseline.json" # the first campaign that passes becomes the baseline; commit it
 
 [oracles."*"] # every applicable oracle
 min_checks = 20
 
-[oracles.numeric] # compares results, by proof or by running them, of modules that the pass changed or only rebuilt
+[oracles.numeric] # compares the results of each module that the pass changed or rebuilt, by proof or by running it
 min_checks = 30
 
 [passes."*"]
-min_changed = 20 # modules that a pass changed; fewer are not enough evidence
+min_changed = 20 # the number of modules that a pass must change; fewer are not enough evidence
 """
 _OF_TVM = """\
 baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/baseline.json` writes it; commit it
 
 [campaign]
-min_checks = 1000 # a night that ended early is not enough evidence (exit code 3); a campaign of ten minutes has more
+min_checks = 1000 # a campaign of ten minutes makes more; one that ended early is not enough evidence (exit code 3)
 
 [regression]
 accept_findings = true # findings in the baseline are accepted; longer campaigns find more
@@ -58,9 +58,9 @@ from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
-# The operators that the source of the pass names are generated more often (docs/drawing-modules.md of relaxfuzz). To
-# choose them yourself, write operators={{"relax.split": 30}}. Subtle bugs need more: insert the pattern that the pass
-# looks for with plant=Fragment(code, shapes=((2, 3),)), or run more examples.
+# This generates more of the operators that are named in the source of the pass (docs/drawing-modules.md of relaxfuzz).
+# To choose them yourself, write operators={{"relax.split": 30}}. To find subtle bugs, also insert the pattern that the
+# pass looks for, with plant=Fragment(code, shapes=((2, 3),)), or run more examples.
 @given(ir_modules(operators="{target}"))
 def test_{name}(module):
     check(module, "{target}")
@@ -71,7 +71,7 @@ _PYTEST = (
 )
 _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]"))
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
-_AIM = 'generate those that the source of the pass names more often; or a list: ["relax.split=30"]'
+_AIM = 'generate more of the operators that the source of the pass names; or give a list: ["relax.split=30"]'
 _MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
 _IGNORED = ("/campaign*/", "/night*/", ".hypothesis/")
 """What campaigns, nights and tests leave behind."""
@@ -84,17 +84,17 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the repository (default: the current directory)")  # fmt: skip
     parser.add_argument(
         "--pass", action="append", default=[], metavar="FILE.py:FACTORY", dest="own",
-        help="your own pass to test: a function that returns it, or its class, in a file or as package.module:Class; "
-        "repeatable (without --pass and --passes: all of TVM's passes that have a "
-        "contract)",
+        help="a pass of your own to test: its class, or a function that returns the pass, as FILE.py:NAME or "
+        "package.module:NAME; repeatable (default, without --passes: all of TVM's passes that have a contract)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
     parser.add_argument("--name", default="", metavar="NAME",
                         help="a name for this gate, which becomes part of its file names; needed if the repository "
                         "already has a gate")  # fmt: skip
     parser.add_argument("--requirement", default="", metavar="REQ",
-                        help="what pip installs in the workflows, such as git+https://github.com/OWNER/relaxfuzz@TAG; "
-                        "the repository variable RELAXFUZZ overrides it")  # fmt: skip
+                        help="the requirement from which the workflows install relaxfuzz, such as "
+                        "git+https://github.com/OWNER/relaxfuzz@TAG; the repository variable RELAXFUZZ overrides "
+                        "it")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
@@ -157,14 +157,14 @@ def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
     if directory.resolve() != Path.cwd():
         yield f"  cd {quoted_path(directory)}"
     if own:
-        yield f"  python -m pytest {_of(_TEST_FILE, name)}  # needs pip install pytest"
+        yield f"  python -m pytest {_of(_TEST_FILE, name)}  # requires pytest"
     yield f"  relaxfuzz {run} --time {'2m' if own else '30m'} --seed 1 --out {out}"
     if not own:
         yield f"  relaxfuzz baseline {out} --output {_of(_BASELINE, name)}  # accepts the current defects of TVM"
     yield f"  relaxfuzz gate {out} --policy {_of(_FILE, name)}"
     yield "Use a separate --out directory for each campaign."
     if own:
-        yield "A short campaign can miss a defect: before you commit its baseline, run one of ten minutes or more."
+        yield "A short campaign can miss defects. Before you commit a baseline, run a campaign of ten minutes or more."
     if not options.requirement:
         yield "On GitHub, set the repository variable RELAXFUZZ to the requirement that pip should install, such as"
         yield "  git+https://github.com/OWNER/relaxfuzz@TAG  (Settings, Secrets and variables, Actions, Variables)"

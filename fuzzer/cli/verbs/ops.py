@@ -1,4 +1,4 @@
-"""``relaxfuzz ops``: the operators that are generated, those left out and why, and what a campaign generated."""
+"""``relaxfuzz ops``: the operators that are generated, the others and why, and what a campaign generated."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from fuzzer.store.records import CampaignInfo
 
 _PARTS = ("pairs", "features", "idioms")
+_SHOWN = {
+    False: "generated from this table; some of the others are generated elsewhere (--excluded)",
+    True: "not in the table of `relaxfuzz ops`",
+}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--excluded", action="store_true", help="list the operators that are excluded, and why")
+    parser.add_argument("--excluded", action="store_true", help="list the operators that are not in the table, and why")
     parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
     parser.add_argument("--pairs", action="store_true", help="with --campaign: common and rare pairs of operators")
     parser.add_argument("--features", action="store_true", help="with --campaign: the language features in its modules")
@@ -34,7 +38,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.excluded and options.campaign is not None:
-        raise UsageError("give --excluded or --campaign, not both: excluded operators occur in no campaign")
+        raise UsageError("give --excluded or --campaign, not both")
     chosen = [part for part in _PARTS if getattr(options, part)]
     if options.campaign is None:
         if chosen:
@@ -71,7 +75,7 @@ def _knowledge(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import prose, table
 
     cells = [["" if value is None else value for value in row.values()] for row in rows]
-    show(table(list(rows[0]), cells), f"\n{len(rows)} operators {'left out' if options.excluded else 'generated'}")
+    show(table(list(rows[0]), cells), f"\n{len(rows)} operators {_SHOWN[options.excluded]}")
     show(*(prose(f"skipped: {name}: {reason}") for name, reason in LACKING.items()))
     return OK
 

@@ -15,22 +15,30 @@ if TYPE_CHECKING:
 
     from fuzzer.findings.file import Decision, Decisions, KnownFinding
 
-_ACTIONS = ("merge", "split", "known", "list")
-
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=_ACTIONS, help="what to do; `list` shows the decisions made so far")
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID",
-        help="merge: the family to keep, then those to add; split: findings; known: a finding or a family",
-    )  # fmt: skip
-    parser.add_argument("--reason", metavar="TEXT", help="the reason, in one line; required for merge, split and known")
-    parser.add_argument(
-        "--reference", metavar="URL", help="for known: where it is reported, as a URL or OWNER/REPO#NUMBER; optional"
-    )
-    parser.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
-    parser.add_argument("--campaign", type=Path, metavar="DIR", help="a campaign in which the ids must exist")
-    parser.add_argument("--json", action="store_true", help="print a JSON list of decisions")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="merge|split|known|list")
+
+    def action(name: str, text: str, campaign: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=text, description=text, allow_abbrev=False)
+        added.add_argument("--file", type=Path, metavar="FILE", help="the file of decisions (default: findings.toml)")
+        added.add_argument("--campaign", type=Path, metavar="DIR", help=campaign)
+        added.add_argument("--json", action="store_true", help="print a JSON list of decisions")
+        return added
+
+    exist = "a campaign in which the ids must exist"
+    merging = action("merge", "put families or findings into one family", exist)
+    merging.add_argument("family", metavar="FAMILY", help="the family to keep")
+    merging.add_argument("ids", nargs="+", metavar="ID", help="a family or finding to add to it")
+    splitting = action("split", "put findings into a family of their own", exist)
+    splitting.add_argument("ids", nargs="+", metavar="ID", help="id of a finding")
+    knowing = action("known", "mark a finding or a family as known", exist)
+    knowing.add_argument("id", metavar="ID", help="id of the finding or family")
+    knowing.add_argument("--reference", metavar="URL", default="",
+                         help="where it is reported, as a URL or OWNER/REPO#NUMBER; optional")  # fmt: skip
+    for each in (merging, splitting, knowing):
+        each.add_argument("--reason", metavar="TEXT", required=True, help="the reason, in one line")
+    action("list", "list the decisions and the known findings", "mark the ids that do not occur in this campaign")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -40,22 +48,19 @@ def _run(options: argparse.Namespace) -> int:
     is_there = options.file is not None and (options.file.exists() or options.action == "list")
     decisions = load_decisions(options.file if is_there else None)
     if options.action == "list":
-        if options.ids or options.reason:
-            raise UsageError("`relaxfuzz triage list` takes no ids and no reason")
         there = _ids_of(options.campaign, decisions)
         known = load_known(options.file if is_there else None).entries
         if options.json:
             return put_json([*_objects(decisions.entries, there), *map(_known_row, known)])
         show(_listing(decisions, known, there))
         return OK
-    if not options.reason:
-        raise UsageError(f"a reason is required: `relaxfuzz triage {options.action} ... --reason TEXT`")
-    if options.reference is not None and options.action != "known":
-        raise UsageError(f"--reference is for `relaxfuzz triage known`, not for {options.action}")
-    _check(options.ids, options.campaign, decisions)
     if options.action == "known":
+        _check([options.id], options.campaign, decisions)
         return _known(options, path)
-    added = (add_merge if options.action == "merge" else add_split)(path, options.ids, options.reason)
+    merges = options.action == "merge"
+    ids = [options.family, *options.ids] if merges else options.ids
+    _check(ids, options.campaign, decisions)
+    added = (add_merge if merges else add_split)(path, ids, options.reason)
     if options.json:
         return put_json(_objects((added,), None))
     show(f"{added.into}: {', '.join(added.ids)} ({path})")
@@ -66,13 +71,11 @@ def _known(options: argparse.Namespace, path: Path) -> int:
     from fuzzer.findings.file import add_known
     from fuzzer.store.writer import Store
 
-    if len(options.ids) != 1:
-        raise UsageError("`relaxfuzz triage known` takes one finding or family")
     culprit = ""
     if options.campaign is not None:
         with Store.open(options.campaign) as store:
-            culprit = next((each.culprit for each in store.findings() if each.id == options.ids[0]), "")
-    entry = add_known(path, options.ids[0], options.reference or "", options.reason, culprit)
+            culprit = next((each.culprit for each in store.findings() if each.id == options.id), "")
+    entry = add_known(path, options.id, options.reference, options.reason, culprit)
     if options.json:
         return put_json([_known_row(entry)])
     show(f"known: {entry.name}: {entry.where} ({path})")

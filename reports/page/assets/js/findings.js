@@ -8,7 +8,7 @@ RF.SORTS = {
   small: ["smallest module", (a, b) => (a.bindings ?? 1e9) - (b.bindings ?? 1e9)],
 };
 RF.KNOWN = {
-  no: ["new", (finding) => !RF.isKnown(finding)],
+  no: ["unknown", (finding) => !RF.isKnown(finding)],
   yes: ["known", (finding) => RF.isKnown(finding)],
   unreported: ["not reported upstream", (finding) => !RF.isReported(finding)],
 };
@@ -165,8 +165,8 @@ RF.findingHead = function (finding) {
       RF.h("h1", { class: "wrap" }, finding.line),
       RF.h("span", null, RF.mark(finding), " ", RF.badge(RF.stateOf(finding)))),
     RF.h("p", { class: "wrap dim" }, `${finding.oracle}: ${finding.pass}`),
-    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "This is a suspect and is not counted as a finding: a standalone script could not reproduce it."),
-    finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: neither TVM's documentation nor the contract of your pass rules it out."),
+    finding.standing === "suspect" && RF.h("p", { class: "warn" }, "This is a suspect and is not counted as a finding: it is flaky, or no standalone script reproduces it."),
+    finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: neither TVM's documentation and tests nor a contract of yours rules it out."),
     RF.h("dl", { class: "facts" },
       fact("id", RF.h("code", null, finding.id)),
       fact("severity", RF.grave(finding), ` ${RF.gravity(finding)}`),
@@ -229,15 +229,15 @@ RF.issueButtons = function (finding) {
   const link = (href, text, title) => RF.h("a", { class: "button", href, title, target: "_blank", rel: "noopener" }, text);
   const reported = (finding.known?.reported || "").replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
   if (reported && finding.known.certain) return link(reported, "Reported upstream", "already reported");
-  if (!finding.issue) return !finding.pass.includes(":") && RF.h("button", { disabled: "", title: "not triaged, or no script shows it: there is no text to file yet" }, "New issue");
+  if (!finding.issue) return !finding.pass.includes(":") && RF.h("button", { disabled: "", title: "there is no bug report yet: the finding is not triaged, or no script reproduces it" }, "New issue");
   const [title, , ...body] = RF.text(finding.issue).split("\n");
   if (!title.startsWith("# [Bug]")) return null;
   const short = `https://github.com/apache/tvm/issues/new?title=${encodeURIComponent(title.slice(2))}`;
   const whole = `${short}&body=${encodeURIComponent(body.join("\n"))}`;
   const notes = [reported && "perhaps already reported", !finding.minimized && "not minimized",
-    whole.length > 8000 && "the body is too long for a link: only the title is filled in, copy the body"].filter(Boolean);
-  return [reported && link(reported, "Perhaps reported upstream", "what fails there fails in the same way"),
-    link(whole.length <= 8000 ? whole : short, "New issue", notes.join("; ") || "with title and body filled in")];
+    whole.length > 8000 && "the body is too long for a link, so only the title is filled in: copy the body"].filter(Boolean);
+  return [reported && link(reported, "Perhaps reported upstream", "the failure reported there looks the same"),
+    link(whole.length <= 8000 ? whole : short, "New issue", notes.join("; ") || "opens an issue with title and body filled in")];
 };
 
 // What a maintainer would type: the pass, and the operator, or else what TVM's own message or the title says without names and numbers.

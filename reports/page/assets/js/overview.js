@@ -20,7 +20,7 @@ RF.verdict = function (open, parts) {
   const groups = RF.counted(new Set(findings.map((finding) => finding.family[0])).size, "family", "families");
   const review = open.length === findings.length ? "" : `, ${open.length}`;
   const count = [open.length ? `${RF.counted(findings.length, "finding")} in ${groups}${review} to review` : "No findings to review",
-    strangers < open.length && `, ${strangers || "none"} of them new`, RF.data.history && open.length > 0 &&
+    strangers < open.length && `, ${strangers || "none"} of them unknown`, RF.data.history && open.length > 0 &&
     (!news ? ", none of them for the first time" : news === open.length ? ", all for the first time" : `, ${news} of them for the first time`),
     RF.besides(parts, 1).map((told) => `; ${told}`)];
   const told = RF.h("p", { class: "dim" },
@@ -63,10 +63,10 @@ RF.figures = function (findings, besides) {
     figure(RF.number(findings.length), "findings: ", parts.join(", ") || "none",
       RF.besides(besides, 1).map((told) => `; ${told}`)),
     figure(RF.number(campaign.examples), "cases", rate),
-    figure(RF.number(campaign.modules), `modules, under ${RF.counted(campaign.passes, "pass", "passes")}`),
+    figure(RF.number(campaign.modules), `modules, tested with ${RF.counted(campaign.passes, "pass", "passes")}`),
     figure(RF.number(passed + failed), "checks (pass or fail)"),
     figure(RF.percent(passed + failed ? passed / (passed + failed) : null), `of checks passed, ${RF.number(failed)} failed`),
-    figure(RF.percent(said ? (said - passed - failed) / said : null, 1), "of checks skipped"));
+    figure(RF.percent(said ? (said - passed - failed) / said : null, 1), "of verdicts: skip, reject or invalid"));
 };
 
 RF.changed = function (seen) {
@@ -102,9 +102,9 @@ RF.first = function (open) {
   const shown = open.slice(0, 8);
   const link = (key, many, what) => many > 0 && many < open.length && [" · ", RF.h("a", { href: `#/findings?known=${key}` }, `${many} ${what}`)];
   return RF.box("Most severe findings", `${shown.length} of ${RF.counted(open.length, "open finding")}${
-    strangers < open.length ? ` (${strangers} new, ${open.length - strangers} known)` : ""}`,
+    strangers < open.length ? ` (${strangers} unknown, ${open.length - strangers} known)` : ""}`,
     RF.findingList(shown, true), RF.h("p", null, RF.h("a", { href: "#/findings" }, "All findings"),
-      link("no", strangers, "new"), link("unreported", unreported, "not reported upstream")));
+      link("no", strangers, "unknown"), link("unreported", unreported, "not reported upstream")));
 };
 
 RF.oracles = function () {

@@ -30,7 +30,7 @@ RF.views.passes = function () {
   };
   const change = (key) => (value) => { f[key] = value; show(); };
   const view = RF.h("section", { class: "box" },
-    RF.h("div", { class: "head" }, RF.h("h1", null, "Passes by oracles"), count),
+    RF.h("div", { class: "head" }, RF.h("h1", null, "Passes and oracles"), count),
     RF.h("div", { class: "tools" }, RF.search("Search passes", f.text, change("text")),
       RF.select("show", [["all", "all"], ["fail", "with failures"], ["thin", `with fewer than ${RF.THIN} checks`]], f.show, change("show")),
       RF.select("order", [["name", "name"], ["fail", "most failures"], ["rate", "lowest pass rate"], ["few", "fewest checks"]],
