@@ -123,7 +123,7 @@ class Standing(TextEnum):
 
 WHAT_THEY_ARE = {
     Standing.QUESTION: "failures that break no documented promise; not counted as findings",
-    Standing.SUSPECT: "flaky, or not reproduced by a standalone script; not counted as findings",
+    Standing.SUSPECT: "flaky, or not reproduced by a script; not counted as findings",
 }
 """What people are told where these are listed."""
 

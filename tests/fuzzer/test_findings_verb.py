@@ -96,7 +96,7 @@ def test_suspects_have_a_part_of_their_own(directory: str, capsys: pytest.Captur
     capsys.readouterr()
     assert main(["findings", directory]) == 0
     text = capsys.readouterr().out
-    heading = "Suspects: flaky, or not reproduced by a standalone script; not counted as findings"
+    heading = "Suspects: flaky, or not reproduced by a script; not counted as findings"
     findings, suspects = text.split(f"\n\n{heading}\n")
     shown = [[line.split()[0] for line in part.splitlines()[1:] if line[:1] == "F"] for part in (findings, suspects)]
     assert shown[0] == [family] == shown[1][1:]

@@ -39,9 +39,7 @@ def test_a_fence_is_longer_than_what_it_holds() -> None:
 
 def test_suspects_have_a_part_of_their_own_behind_the_findings(report: Report) -> None:
     text = render_markdown(report, lambda _: "")
-    findings, suspects = text.split("## Findings")[1].split(
-        "## Suspects\n\nFlaky, or not reproduced by a standalone script; "
-    )
+    findings, suspects = text.split("## Findings")[1].split("## Suspects\n\nFlaky, or not reproduced by a script; ")
     assert "| 0000000001 |" in findings
     assert "### 0000000003" in findings
     assert "0000000002" not in findings

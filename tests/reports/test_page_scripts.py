@@ -139,7 +139,7 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     assert parse_qs(address.query) == {"title": [title.removeprefix("# ")], "body": [body.removeprefix("\n")]}
     run(f"RF.data.lines.push('x'.repeat(8000)); RF.finding('{first.id}').issue.push(RF.data.lines.length - 1)")
     short, said = filing(run, first.id)
-    assert said.startswith("the body is too long for a link: only the title")
+    assert said.startswith("the body is too long for a link, so only the title")
     assert parse_qs(urlsplit(short).query) == {"title": [title.removeprefix("# ")]}
     run(f"RF.finding('{first.id}').issue.pop()")
     run(f"RF.finding('{first.id}').issue = null")
@@ -268,9 +268,7 @@ def texts(run: Run, selector: str) -> list[str]:
 def test_suspects_have_a_part_of_their_own_behind_the_findings(run: Run) -> None:
     go(run, "findings")
     assert texts(run, "nav a")[1] == "Findings 3"
-    assert texts(run, "#list .part") == [
-        "Suspectsflaky, or not reproduced by a standalone script; not counted as findings"
-    ]
+    assert texts(run, "#list .part") == ["Suspectsflaky, or not reproduced by a script; not counted as findings"]
     assert texts(run, "#list ul .state")[-1] == "S3? ≈ flaky"
     shown = run("document.querySelector('#list').all.map((each) => each.attributes.class || each.tagName)")
     assert shown.index("head part") > max(at for at, name in enumerate(shown) if name == "badge good")

@@ -26,7 +26,7 @@ def test_verdict_deciding_lines_and_findings(report: Report) -> None:
     assert [line for line in lines if line.startswith("| open |")]
     assert not [line for line in lines if line.startswith("| known |")]
     at = lines.index("#### Suspects")
-    assert lines[at + 2] == "Flaky, or not reproduced by a standalone script; not counted as findings."
+    assert lines[at + 2] == "Flaky, or not reproduced by a script; not counted as findings."
     (row,) = [line for line in lines if line.startswith("| flaky |")]
     assert lines.index(row) > at > lines.index(next(line for line in lines if line.startswith("| open |")))
 

@@ -106,7 +106,7 @@ def test_the_actions_scripts_judge_and_report(tmp_path: Path, failures: dict[str
     (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
     codes, runner = act(tmp_path)
     assert codes == {"Fuzz": 0, "Judge": 0, "Report": 0, "Keep": 0, "Verdict": code}
-    assert ("is in the artifact kept: unpack it as 'campaign'" in runner.said) == bool(code)
+    assert ("is in the artifact kept. To reproduce a finding, unpack it as" in runner.said) == bool(code)
     (summary,) = (tmp_path / "home").rglob("summary.md")
     assert f"relaxfuzz gate: {word}" in summary.read_text().partition("\n")[0]
     assert {path.name for path in (tmp_path / "home" / "artifacts" / "kept").iterdir()} >= REPORTS
