@@ -104,7 +104,7 @@ OPTIONS = (
     Option("triage", "FILE", "a file of decisions about families (groups of findings that seem to have the same "
            "cause), written by `relaxfuzz triage` (default: findings.toml, if it exists)"),
     Option("pass", "FILE.py:FACTORY", "test a pass of your own: its class, or a function without arguments "
-           "that returns the pass (a tvm.ir.transform.Pass), as FILE.py:NAME or package.module:NAME; repeatable "
+           "that returns the pass (a tvm.ir.transform.Pass), as FILE.py:FACTORY or package.module:FACTORY; repeatable "
            "(without --passes, only your own passes are tested)", _NAMES, repeatable=True),
     Option("regress", "DIR|corpus|off", "first rerun the findings of an earlier campaign, or of all campaigns in a "
            "directory, or the known cases in the corpus, to see whether they still fail; repeatable (default: corpus, "

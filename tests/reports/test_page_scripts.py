@@ -143,7 +143,7 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     assert parse_qs(urlsplit(short).query) == {"title": [title.removeprefix("# ")]}
     run(f"RF.finding('{first.id}').issue.pop()")
     run(f"RF.finding('{first.id}').issue = null")
-    assert filing(run, first.id)[1].startswith("not triaged")
+    assert filing(run, first.id)[1].startswith("there is no bug report yet")
     run(f"RF.finding('{first.id}').issue = []")
     entry = run(f"RF.knownEntry(RF.finding('{first.id}'))")
     (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries

@@ -84,8 +84,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the repository (default: the current directory)")  # fmt: skip
     parser.add_argument(
         "--pass", action="append", default=[], metavar="FILE.py:FACTORY", dest="own",
-        help="a pass of your own to test: its class, or a function that returns the pass, as FILE.py:NAME or "
-        "package.module:NAME; repeatable (default, without --passes: all of TVM's passes that have a contract)",
+        help="a pass of your own to test: its class, or a function that returns the pass, as FILE.py:FACTORY or "
+        "package.module:FACTORY; repeatable (default, without --passes: all of TVM's passes that have a contract)",
     )  # fmt: skip
     parser.add_argument("--passes", default="", metavar="NAME,NAME", help="TVM passes to test")
     parser.add_argument("--name", default="", metavar="NAME",
