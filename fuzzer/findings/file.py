@@ -192,7 +192,7 @@ class Decision:
     split: bool = False
 
     def to_object(self) -> dict[str, object]:
-        """Give what ``relaxfuzz triage --json`` prints of it."""
+        """Give what ``relaxfuzz triage ... --json`` prints of it."""
         what = "split" if self.split else "merge"
         return {"decision": what, "into": self.into, "ids": list(self.ids), "reason": self.reason}
 

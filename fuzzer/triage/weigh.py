@@ -69,7 +69,7 @@ def weigh(
     found = judge.ask(_asked("wrong"), case, first[0], verdict.culprit) if loud or claimed else None
     wrong, shown = "so results are wrong, too" if silent else "", []
     if isinstance(found, Died) and found.death is Death.SIGNAL:
-        wrong = f"the program dies when it is run ({found.kind})"
+        wrong = f"the program crashes when it runs ({found.kind})"
     elif isinstance(found, tuple):
         wrong, shown = f"results are wrong, too ({found[1].shown.kind})", [found]
     if wrong:

@@ -272,7 +272,7 @@ def test_a_program_that_dies_when_it_is_run_is_a_memory_error(worker: IsolatedWo
     (found,) = judge.verdicts(case)
     weight, _ = weigh(judge, case, (case, found), found, accused(judge, case, found, UNKNOWN))
     assert weight.severity is S1
-    assert weight.reason.startswith("the program dies when it is run (signal 11")
+    assert weight.reason.startswith("the program crashes when it runs (signal 11")
 
 
 @I.ir_module

@@ -24,7 +24,7 @@ from relaxkit.passes.contract import Hook, OracleName
 
 def gradient(failed: FailedCase) -> Blame:
     """Blame the gradient of an operator, which is wrong of a call alone."""
-    reason = "the gradient of a call of it by itself is wrong"
+    reason = "the gradient of a single call to it is wrong"
     return Blame(f"{failed.evidence.details.operator} (its {GRADIENTS})", reason)
 
 

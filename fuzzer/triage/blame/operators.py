@@ -32,7 +32,7 @@ _NO_DTYPE = ("None", "", "void")
 def lowering(failed: FailedCase) -> Blame | None:
     """Blame the lowering of an operator of which a call alone fails in the same way."""
     made = failed.subject.output.module if failed.index is None else failed.made
-    reason = "a single call of it, with operands of known types, fails in the same way without the pass"
+    reason = "a single call to it, with operands of known types, fails in the same way without the pass"
     for operator, alone in _calls_alone(made if failed.evidence.kind in UNBUILT else failed.given):
         if shows(alone, failed.evidence):
             return Blame(f"{Culprit.LOWERING} of {operator}", reason, failed.evidence.kind in DECLARED)
@@ -53,7 +53,7 @@ def retyped(failed: FailedCase) -> Blame | None:
             if _is_documented(alone, after):
                 part, reason = operator.removeprefix("relax."), "what it is lowered to has the documented shape"
                 return Blame(f"{Culprit.TYPE_INFERENCE} of {part}", reason)
-            reason = "it gives a call of it by itself another type than the operator has"
+            reason = "it changes the type of a single call to the operator"
             return Blame(f"{Culprit.LOWERING} of {operator}", reason, dtypes[0] != dtypes[1])
     return None
 
@@ -79,7 +79,7 @@ def _calls_alone(module: Any) -> Iterator[tuple[str, Any]]:
 def documented(failed: FailedCase) -> Blame:
     """Blame the lowering of an operator of which a result is not as documented."""
     operator = failed.evidence.details.operator
-    return Blame(f"{Culprit.LOWERING} of {operator}", "a call of it by itself gives another result")
+    return Blame(f"{Culprit.LOWERING} of {operator}", "a single call to the operator also gives a wrong result")
 
 
 def conversion(failed: FailedCase) -> Blame | None:
@@ -140,7 +140,7 @@ def unlowered(failed: FailedCase) -> Blame | None:
     legal = made_by(Trait.LEGALIZES, failed.given) if failed.step.contract.composed else None
     if legal is None or operator not in map(operator_of, calls_in(legal)):
         return None
-    return Blame(name, f"it leaves the call of {operator} by itself, too, and nothing behind it lowers operators")
+    return Blame(name, f"it leaves a single call to {operator} as it is, too, and no later pass lowers operators")
 
 
 def generator(failed: FailedCase) -> Blame | None:
