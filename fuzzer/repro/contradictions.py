@@ -21,6 +21,7 @@ from relaxkit.ir.first_difference import type_texts, value_text
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.lowered import buffers_of
 from relaxkit.ir.operator_facts import device_index
+from relaxkit.ir.retype import fields_of
 from relaxkit.ir.types import parts_of_type
 from relaxkit.ir.undefined import bound
 from relaxkit.ir.walk import Place, callee_name, expressions, name_of, operator_calls, operator_of, places
@@ -35,9 +36,17 @@ _PASS = relax.analysis.BaseCheckResult.PASS
 def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
     """Yield what a pass did that its output contradicts: ``drops out_dtype="float64" of relax.matmul``."""
     old = functions_by_name(before)
+    for key in map(str, before.global_infos):
+        if key not in map(str, after.global_infos):
+            yield f'drops "{key}" of the global_infos of the module'
     for name, function in relax_functions(after):
-        yield from _devices(name, function, after)
         given = old.get(name)
+        yield from _devices(name, function, after)
+        attributes = dict(function.attrs or {})
+        if _FORCED in attributes and not function.is_pure:
+            yield f"makes {name} impure, but leaves {_FORCED} on it"
+        if (symbol := attributes.get("global_symbol", name)) != name:
+            yield f"gives {name} the global_symbol {symbol}{', which another function has' if symbol in old else ''}"
         if isinstance(given, relax.Function):
             yield from _attributes(given, function)
             yield from _casts(given, function)
@@ -62,14 +71,22 @@ def overwritten(after: tvm.IRModule) -> Iterator[str]:
                     yield f"overwrites {name_of(operand)}, which the tuple {name_of(held[operand].var)} holds"
 
 
-def vaguer(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
-    """Yield what a pass has lost of the types of variables: ``loses the shape of lv``."""
-    for (_, old), (_, new) in zip(relax_functions(before), relax_functions(after), strict=False):
-        known = {name_of(place.var): place.var.ty for place in places(old)}
+def vaguer(before: tvm.IRModule, after: tvm.IRModule, operator: str) -> Iterator[str]:
+    """Yield what a pass has lost of the types of variables: ``loses the shape of lv``.
+
+    Of what it casts only operands of the operator are told that needs to know more.
+    """
+    given = functions_by_name(before)
+    for name, new in relax_functions(after):
+        known = {name_of(each.var): each for each in places(given[name])} if name in given else {}
+        needed = {var for place in places(new) if operator_of(place.value) == operator for var in _operands(place)}
         for place in places(new):
-            ty = known.get(name_of(place.var))
-            if ty is not None and not _equal(ty, place.var.ty) and _fits(ty, place.var.ty):
-                yield f"loses the {lost(ty, place.var.ty)} of {name_of(place.var)}"
+            was = known.get(name_of(place.var))
+            if was is not None and not _equal(was.var.ty, place.var.ty) and _fits(was.var.ty, place.var.ty):
+                yield f"loses the {lost(was.var.ty, place.var.ty)} of {name_of(place.var)}"
+            cast = was is None and isinstance(place.binding, relax.MatchCast) and place.var in needed
+            if cast and (parts := lost(place.value.ty, place.var.ty)) != TYPE:
+                yield f"casts {value_text(place.value)} to a type without its {parts}"
 
 
 def _devices(name: str, function: relax.Function, module: tvm.IRModule) -> Iterator[str]:
@@ -79,6 +96,9 @@ def _devices(name: str, function: relax.Function, module: tvm.IRModule) -> Itera
         if device is not None and other is not None and not _is(device, other):
             unused = "" if _is_used(place.var, function) else ", which nothing uses"
             yield f"leaves the old device in the type of {name_of(place.var)}{unused}"
+        for key, value in fields_of(getattr(place.value, "attrs", None)).items():
+            if isinstance(value, relax.VDevice) and not any(_is(value, each) for each in listed):
+                yield f"leaves the old device in {key} of {operator_of(place.value)}"
     owners = {f"the parameter {name_of(var)}": var.ty for var in function.params} | {"the result type": function.ret_ty}
     for owner, ty in (owners | {name_of(place.var): place.var.ty for place in places(function)}).items():
         devices = [part.vdevice for part in parts_of_type(ty) if getattr(part, "vdevice", None) is not None]
@@ -146,7 +166,9 @@ def _is_symbolic(kernel: Any) -> bool:
 
 
 def _operands(place: Place) -> list[relax.Var]:
-    return [each for each in getattr(place.value, "args", ()) if isinstance(each, relax.Var)]
+    """Return the variables that a call is given, by themselves or in a tuple."""
+    given = [each for arg in getattr(place.value, "args", ()) for each in getattr(arg, "fields", [arg])]
+    return [each for each in given if isinstance(each, relax.Var)]
 
 
 def _impure(name: str, function: relax.Function, before: tvm.IRModule) -> Iterator[str]:
@@ -175,7 +197,9 @@ def _types(function: relax.Function) -> Iterator[str]:
         with contextlib.suppress(Exception):  # of which nothing is inferred
             call, ty = place.value, place.var.ty
             inferred = relax.BlockBuilder().normalize(relax.Call(call.op, call.args, call.attrs, call.ty_args)).ty
-            if not _fits(inferred, ty) and value_text(ty) != value_text(inferred):
+            if not _fits(inferred, ty) and _fits(ty, inferred) and (parts := lost(ty, inferred)) != TYPE:
+                yield f"declares the {parts} of {operator_of(call)}, which cannot be inferred"
+            elif not _fits(inferred, ty) and value_text(ty) != value_text(inferred):
                 other = value_text(inferred).replace(f"{value_text(ty).partition(' tensor')[0]} tensor", "one")
                 yield f"declares {operator_of(call)} as {value_text(ty)} where {other} is inferred"
 

@@ -25,22 +25,22 @@ from fuzzer.repro.essence import LEAVES, essence
 from fuzzer.repro.special_values import needed
 from fuzzer.repro.spoiled import spoiled
 from fuzzer.repro.table import forms_of, one_line
-from fuzzer.repro.telling import returning_nothing, surroundings
+from fuzzer.repro.telling import returning_nothing, special, surroundings
 from fuzzer.repro.told import Told
-from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Notation, Phase, Verdict
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
 from oracles.structural.roundtrip import NOTATIONS
-from oracles.structural.roundtrip_forms import UNLISTED_DEVICE
+from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, loss_in_script
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.edits import functions_of, renamed
-from relaxkit.ir.first_difference import Difference, Part, differences
+from relaxkit.ir.first_difference import Difference, Part, differences, value_text
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.undefined import bound, undefined
-from relaxkit.ir.walk import expressions_in, is_constant, operator_of, places
+from relaxkit.ir.walk import callee_name, expressions_in, is_constant, operator_of, places
 from relaxkit.passes.contract import OracleName
 from relaxkit.runtime.values import arrays_in
 
@@ -67,6 +67,7 @@ _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|sho
 _SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function |with \w+=).*")
 """Where it happens, or an attribute, behind what it hangs on."""
 _ATTRIBUTE = re.compile(r"^ when (\w+) of (relax\.\S+) is (?=\S)")
+_WHOSE = ", whose "
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _BUILD = "build:"
 """How pipelines are called that are no pass."""
@@ -168,8 +169,9 @@ def _well_formed(culprit: str, told: Told) -> str:
             return _fit(f"{who} {what}", told.around if clear else "")
         for what in (*contradictions(*told.modules), *_outdated(told)):
             return _fit(f"{culprit} {what}")
-        called, _, said = essence(evidence).rpartition(": ")
-        return _fit(f"{culprit} {f'breaks the {called}' if called else 'makes an ill-formed module'}", "", f": {said}")
+        said = essence(evidence)
+        does = "breaks the " if said.startswith("call of ") else "makes an ill-formed module: "
+        return _fit(f"{culprit} {does}{said}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
         change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
@@ -189,8 +191,9 @@ def _well_formed(culprit: str, told: Told) -> str:
 
 
 def _outdated(told: Told) -> Iterator[str]:
-    """Yield the functions whose result type the pass changes."""
-    for each in (each for each in told.changes if each.name == "the result type"):
+    """Yield the functions whose result type the pass changes, which others call."""
+    called = {callee_name(getattr(each, "op", each)) for each in expressions_in(told.modules[1])}
+    for each in (each for each in told.changes if each.name == "the result type" and each.owner in called):
         types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not that of its calls"
         yield f"changes {_returned(each.owner, told.modules[0])} {types}"
 
@@ -264,14 +267,16 @@ def _numeric(culprit: str, told: Told) -> str:
     evidence, details, error = told.evidence, told.evidence.details, told.error
     if evidence.kind == "does-not-build":
         what, when = f"relax.{details.operator}" if details.operator else "A module", told.when
-        for done in vaguer(*told.modules) if details.operator else ():
+        for done in vaguer(*told.modules, what) if details.operator else ():
             return _fit(f"{culprit} {done}, so that {what} does not build", "", error)
         for done in () if told.blame or details.operator else contradictions(*told.modules):
             return _fit(f"{culprit} {done}", when if when.startswith("when") else "", error)
+        if (own := special(told.modules[1], what)).startswith(_WHOSE):
+            what, when = f"{what}{own},", ""
         if when.startswith(f"on {what}"):
             what, when = when.removeprefix("on "), ""
         if told.blame and not details.operator:
-            return _fit(f"{told.blame} fails behind {culprit}", told.when, error)
+            return _fit(f"{told.blame} fails behind {culprit}", f"{told.when}{_retyped(told)}", error)
         after = "" if culprit.startswith(_BUILD) else f" after {culprit}"
         return _fit(f"{what} does not build{after}", when, error)
     if evidence.kind == "run-error":
@@ -295,10 +300,10 @@ def _numeric(culprit: str, told: Told) -> str:
         if told.blame == Culprit.FLOAT8:
             return _with({}, f"{told.blame} computes zeros and subnormals", f" wrongly: {values}")
         how = "imprecisely" if _near(expected, seen) else "wrongly"
-        special = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
+        values_of = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
         if told.alone is not None and any(not each.size for each in arrays_in(told.alone.arguments)):
-            special = " over a dim of 0"
-        return _with(given, f"{told.who} computes {details.operator}", f"{special} {how}: {values}")
+            values_of = " over a dim of 0"
+        return _with(given, f"{told.who} computes {details.operator}", f"{values_of} {how}: {values}")
     if evidence.kind == GRADIENT:
         calls = [each for each in expressions_in(load_module(told.case)) if operator_of(each)]
         found = [each for each in calls if operator_of(each) == details.operator or _retypes(each)]
@@ -330,6 +335,15 @@ def _numeric(culprit: str, told: Told) -> str:
     lines += [f"{culprit} {each}{end}" for each in does for end in (*ends, f": {bare}")]
     fits = (line for line in lines if len(line) <= MOST)
     return next(fits, "") or _fit(f"{culprit} makes {details.entry} return {returns}", told.when)
+
+
+def _retyped(told: Told) -> str:
+    """Say which dtype a pass gives the operands of the operator that a failure hangs on: `` of float16``."""
+    old, new = (
+        {str(each.args[0].ty.dtype) for each in expressions_in(module) if f"on {operator_of(each)}" == told.when}
+        for module in told.modules
+    )
+    return f" of {new.pop()}" if len(new) == 1 and new != old else ""
 
 
 def _ranked(found: Difference, module: tvm.IRModule) -> str:
@@ -386,7 +400,19 @@ def _roundtrip(culprit: str, told: Told) -> str:
     types = [each.ty for each in expressions_in(told.modules[1]) if is_constant(each)]
     shapes = [tuple(dims) for ty in types if notation is Notation.JSON and 0 in (dims := static_dims(ty) or ())]
     held = next((f" with a constant of shape {shape}" for shape in shapes), "")
-    return _fit(f"{what}{held} does not round-trip through {notation}", "", f": {done}")
+    for unread in _unread(told.modules[1], evidence):
+        what, held = "A parameter", f" of type {unread}"
+    when = told.when if told.when.startswith("when a variable") else ""  # what else a module has may be there by chance
+    return _fit(f"{what}{held} does not round-trip through {notation}", when, f": {done}")
+
+
+def _unread(module: tvm.IRModule, evidence: Evidence) -> Iterator[str]:
+    """Yield the type of a parameter that TVMScript loses in the same way in a module that has nothing else."""
+    for param in (each for _, function in relax_functions(module) for each in function.params):
+        body = relax.SeqExpr([], relax.Tuple([]))
+        alone = relax.Function([relax.Var("x", param.ty)], body, relax.TupleType([])).with_attr("global_symbol", "main")
+        if loss_in_script(tvm.IRModule({"main": alone}), "main") == (evidence.kind, evidence.message):
+            yield value_text(param.ty)
 
 
 def _with(given: dict[str, Any], head: str, rest: str) -> str:

@@ -24,6 +24,7 @@ from relaxkit.ir.walk import (
 
 _PARAMETER = "the parameter "
 _RESULT = "the result of "
+COPIED = "puts a copy of one dataflow block in the place of another"
 
 
 def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
@@ -61,13 +62,13 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         for var, user, block in _unbound(function.body, {*_bound_by(function.params), *free}):
             instead = copies and (block is None or any(block.same_as(each) for each in copies))
             if instead or (repeated and var not in known and not isinstance(user, relax.MatchCast)):
-                yield "puts a copy of one dataflow block in the place of another"
+                yield COPIED
             elif var in defined:
                 yield f"uses the symbolic dim {var.name} of {name} before it is bound"
             elif isinstance(var.ty, tvm.ir.PrimType):
                 free.append(var)
             elif var not in known:
-                yield _without(var, _origin(var, given), name, function)
+                yield _without(var, name, given, after)
             elif isinstance(user, relax.MatchCast):
                 yield f"takes {bound(known[var])} away from a match_cast that uses it"
             else:
@@ -75,17 +76,26 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
         for symbol in free:
             if symbol in kept:
                 yield f"keeps the symbolic dim {symbol.name} in the result type of {name}, where nothing defines it"
-            owner = _owner(symbol, name, before)
+            owner = _owner(symbol, name, before, defined)
             yield f"leaves the symbolic dim {symbol.name} of {owner} undefined{f' in {name}' if owner != name else ''}"
+        if repeated and name in given and (lost := _lost_block(given[name], function)):
+            yield lost
 
 
-def _owner(symbol: Any, name: str, given: tvm.IRModule) -> str:
-    """Return the name of the function of which a symbolic dim was: where no function has it, of another that has one
-    of this name."""
-    defined = {each: relax.analysis.defined_symbolic_vars(function) for each, function in relax_functions(given)}
-    own = [each for each, symbols in defined.items() if any(symbol.same_as(other) for other in symbols)]
+def _owner(symbol: Any, name: str, module: tvm.IRModule, left: set[Any]) -> str:
+    """Return the name of the function of which a symbolic dim was that is none of those that a function has ``left``.
+
+    Where no function had it, one that had a dim of this name: itself, or one that it called.
+    """
+    given = dict(relax_functions(module))
+    defined = {each: relax.analysis.defined_symbolic_vars(function) for each, function in given.items()}
     named = [each for each, symbols in defined.items() if any(symbol.name == other.name for other in symbols)]
-    return next(iter([*own, *(each for each in named if each != name)]), name)
+    if name in named and all(symbol.name != other.name for other in left):
+        return name
+    called = {callee_name(each) for each in expressions(given[name])} if name in given else {name}
+    own = [each for each, symbols in defined.items() if any(symbol.same_as(other) for other in symbols)]
+    others = sorted((each for each in named if each != name), key=lambda each: each not in called)
+    return next(iter([*own, *others]), name)
 
 
 def _bound_by(variables: Sequence[relax.Var]) -> Iterator[Any]:
@@ -109,6 +119,15 @@ def _copies(old: relax.Function, new: relax.Function) -> Iterator[relax.BindingB
             for block, was, now in zip(blocks[1], ours, theirs, strict=True)
             if isinstance(block, relax.DataflowBlock) and now != was and now in ours
         )
+
+
+def _lost_block(old: relax.Function, new: relax.Function) -> str:
+    """Say that a copy of a dataflow block stands where another one was, of a function that binds a variable twice."""
+    bound = {name_of(place.var) for place in places(new)}
+    blocks = {
+        place.block: {name_of(each.var) for each in place.block.bindings} for place in places(old) if place.dataflow
+    }
+    return COPIED if any(bound.isdisjoint(names) for names in blocks.values()) else ""
 
 
 def _unbound(sequence: Any, scope: set[Any]) -> Iterator[tuple[Any, Any, Any]]:
@@ -147,8 +166,9 @@ def _misplaced(place: Any, known: set[str]) -> str:
     return f"uses {bound(place)} outside of {'its dataflow block' if dataflow else 'the branch of an If that binds it'}"
 
 
-def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
-    """Say what a function does with a variable that nothing defines, where it does not give it to an operator."""
+def _without(var: Any, name: str, given: Mapping[str, relax.Function], after: tvm.IRModule) -> str:
+    """Say what a function does with a variable that nothing defines."""
+    function, origin = functions_by_name(after)[name], _origin(var, name, given)
     if isinstance(var, relax.DataflowVar) and origin.startswith(_PARAMETER):
         return f"replaces {origin} with a variable that nothing binds"
     same = next((place for place in places(function) if name_of(place.var) == name_of(var)), None)
@@ -156,6 +176,12 @@ def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
     gone = origin.startswith(_PARAMETER) and name_of(var) not in map(name_of, function.params)
     if gone and users and all(each.local for each in users):
         return f"removes {origin}, but not from a local function that uses it"
+    was = next((place for place in places(given[name]) if bound(place) == origin), None) if name in given else None
+    left = [(bound(place), place.local) for place in places(function)]
+    lost = was is not None and (origin, was.local) not in left
+    added = (place for other, each in relax_functions(after) if other not in given for place in places(each))
+    if lost and origin in map(bound, added):
+        return f"moves {origin} to another function, though {name} still uses it"
     for place in places(function):
         value = place.value
         if same is not None and any(each.same_as(var) for each in expressions(value)):
@@ -163,11 +189,18 @@ def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
             if user == "relax.call_builtin_with_ctx":
                 user = callee_name(value.args[0]).removeprefix("vm.builtin.")
             if user:
-                return f"gives {user} {origin} before it is bound"
+                given_to = "the result of another" if origin == f"{_RESULT}{user}" else origin
+                return f"gives {user} {given_to} before it is bound"
         made = bound(place) if name_of(place.var) == name_of(var) else ""
         if made.startswith(_RESULT) and origin.startswith(_RESULT) and made != origin:
             old, new = (each.removeprefix(_RESULT) for each in (origin, made))
             return f"replaces {old} with {new}, but not the use of its result"
+    if lost and same is None:
+        casts = any(isinstance(each.binding, relax.MatchCast) and each.value.same_as(var) for each in places(function))
+        user = next((operator_of(each.value) for each in users), "a match_cast" if casts else "")
+        return f"removes {origin}, which {user or (f'a local function of {name}' if was.local else name)} still uses"
+    for place in places(function):
+        value = place.value
         if isinstance(place.binding, relax.MatchCast) and value.same_as(var):
             return f"leaves {origin} undefined in a match_cast of {name}"
         if isinstance(value, relax.Call) and value.op.same_as(var):
@@ -181,13 +214,17 @@ def _without(var: Any, origin: str, name: str, function: relax.Function) -> str:
     return f"leaves {origin} of {name} undefined"
 
 
-def _origin(var: Any, given: Mapping[str, relax.Function]) -> str:
-    """Say what a variable of that name was before; of a parameter for which another stands now, what returned it."""
-    for name, function in given.items():
+def _origin(var: Any, name: str, given: Mapping[str, relax.Function]) -> str:
+    """Say what a variable of that name was before, in this function or another.
+
+    Of a parameter for which another stands now, say what returned it.
+    """
+    for owner in sorted(given, key=lambda each: each != name):
+        function = given[owner]
         if name_of(var) in map(name_of, function.params):
             result = function.body.body
             returned = isinstance(var, relax.DataflowVar) and isinstance(result, relax.Var) and name_of(result)
-            said = f", which {name} returns," if returned == name_of(var) else ""
+            said = f", which {owner} returns," if returned == name_of(var) else ""
             return f"{_PARAMETER}{name_of(var)}{said}"
         for place in places(function):
             if name_of(place.var) == name_of(var):
@@ -202,6 +239,9 @@ def bound(place: Any) -> str:
         operator = callee_name(place.value.args[0])
     elif not operator and isinstance(called, (relax.Var, tvm.ir.GlobalVar)):
         operator = f"a call of {name_of(called) if isinstance(called, relax.Var) else called.name_hint}"
+    if isinstance(place.value, relax.Function):
+        recursive = any(each.same_as(place.var) for each in expressions(place.value.body))
+        return f"the {'recursive ' if recursive else ''}local function {name_of(place.var)}"
     if isinstance(place.value, relax.Tuple):
         scalar = any(isinstance(each.ty, tvm.ir.PrimType) for each in place.value.fields)
         return f"the tuple {name_of(place.var)}{' with a scalar' if scalar else ''}"

@@ -88,8 +88,52 @@ SHARP, VAGUE = relax.TensorType((2,), "float32"), relax.TensorType(dtype="float3
 
 
 def test_a_type_that_has_become_less_specific_is_told() -> None:
-    assert [*vaguer(bound(SHARP), bound(VAGUE))] == ["loses the shape of lv"]
-    assert not [*vaguer(bound(VAGUE), bound(SHARP))]
+    assert [*vaguer(bound(SHARP), bound(VAGUE), "relax.exp")] == ["loses the shape of lv"]
+    assert not [*vaguer(bound(VAGUE), bound(SHARP), "relax.exp")]
+
+
+@pytest.mark.parametrize(("operator", "cast"), [("relax.abs", True), ("relax.exp", False)])
+def test_an_operand_that_a_pass_casts_to_a_less_specific_type_is_told(operator: str, cast: bool) -> None:
+    given = bound(SHARP)
+    (x,), body = given["main"].params, given["main"].body
+    vague, result = relax.Var("vague", VAGUE), relax.Var("gv", VAGUE)
+    made = [relax.MatchCast(vague, x, VAGUE), relax.VarBinding(result, relax.op.abs(vague))]
+    blocks = [relax.BindingBlock([*made, *body.blocks[0].bindings])]
+    after = tvm.IRModule({"main": relax.Function([x], relax.SeqExpr(blocks, body.body), SHARP)})
+    assert [*vaguer(given, after, operator)] == ["casts x to a type without its shape"] * cast
+    assert not [*vaguer(after, after, operator)], "it was there before"
+
+
+@I.ir_module
+class Impure:
+    @R.function(pure=False)
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+
+def test_what_a_pass_leaves_of_a_function_or_of_the_module_is_told() -> None:
+    forced = tvm.IRModule({"main": Impure["main"].with_attr("relax.force_pure", True)})
+    assert [*contradictions(forced, forced)] == ["makes main impure, but leaves relax.force_pure on it"]
+    named = tvm.IRModule({"f1": Impure["main"]})
+    assert [*contradictions(named, named)] == ["gives f1 the global_symbol main"]
+    both = tvm.IRModule({"main": Impure["main"], "f1": Impure["main"]})
+    assert [*contradictions(both, both)] == ["gives f1 the global_symbol main, which another function has"]
+    assert next(contradictions(Planned, Impure)) == 'drops "vdevice" of the global_infos of the module'
+    assert not [*contradictions(Impure, Impure)]
+
+
+def test_the_device_that_a_call_names_is_told() -> None:
+    old, new = relax.VDevice("llvm", 0, "global"), relax.VDevice("llvm", 1, "global")
+    x = relax.Var("x", SHARP)
+    call = relax.BlockBuilder().normalize(relax.op.to_vdevice(x, old))
+    lv = relax.Var("lv", call.ty)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lv, call)])], x)
+    made = [
+        tvm.IRModule({"main": relax.Function([x], body, x.ty)}, global_infos={"vdevice": [each]}) for each in (old, new)
+    ]
+    said = "leaves the old device in dst_vdevice of relax.to_vdevice"
+    assert said in [*contradictions(made[0], made[1])]
+    assert said not in [*contradictions(made[0], made[0])]
 
 
 def test_a_variable_of_a_less_specific_type_in_the_place_of_a_value_is_told() -> None:
@@ -115,7 +159,8 @@ def test_what_a_type_has_lost_is_named() -> None:
 
 def test_a_type_that_is_not_the_inferred_one_is_told_with_the_operator() -> None:
     (said,) = contradictions(bound(VAGUE), bound(VAGUE, SHARP))
-    assert said == "declares relax.exp as a float32 tensor (2) where one of rank 1 is inferred"
+    assert said == "declares the shape of relax.exp, which cannot be inferred"
+    assert not [*contradictions(bound(SHARP), bound(SHARP))]
     assert not [*contradictions(bound(VAGUE), bound(SHARP, VAGUE))], "less may be declared"
 
 

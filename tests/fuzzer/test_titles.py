@@ -441,7 +441,7 @@ FLOWING = """
         (BUNDLED, "", OracleName.WELL_FORMED,
          "BundleModelParams removes the parameter x1, but not from a local function that uses it"),
         (TUPLE, "relax.transform.ConvertLayout({})", OracleName.WELL_FORMED,
-         "ConvertLayout leaves the tuple lv with a scalar, which a dataflow block of main outputs, undefined"),
+         "ConvertLayout removes the tuple lv with a scalar, which main still uses"),
         (BLOCKS, ADDED, OracleName.WELL_FORMED,
          "DataflowBlockRewrite.add puts a copy of one dataflow block in the place of another"),
         (VARIED, "", OracleName.WELL_FORMED,
@@ -939,3 +939,51 @@ def test_what_is_cut_within_a_clause_says_so() -> None:
     title = title_of(case, crash_of("x"), blame=blame)
     assert len(title) <= MOST
     assert title.endswith(" ...")
+
+
+@I.ir_module
+class Halvable:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            lv = R.asin(R.const([0.5], "float32"))
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
+class Zeros:
+    @R.function
+    def main(s: R.Shape(["n"])) -> R.Tensor("float32", ndim=1):
+        return R.zeros(s, "float32")
+
+
+def test_what_the_pass_made_of_an_operator_that_does_not_build_is_told() -> None:
+    error = Evidence("does-not-build", "unknown", details=Details(error="unknown"))
+    said = judged("ToMixedPrecision", Halvable, error, "LLVM code generator")
+    assert said == "LLVM code generator fails behind ToMixedPrecision on relax.asin of float16: unknown"
+    said = judged("Normalize", Halvable, error, "LLVM code generator")
+    assert said == "LLVM code generator fails behind Normalize on relax.asin: unknown"
+    named = replace(error, details=Details(operator="zeros", error="unknown"))
+    said = judged("Normalize", Zeros, named, "lowering of relax.zeros")
+    assert said == "relax.zeros, whose shape is a parameter, does not build after Normalize: unknown"
+
+
+def test_only_what_others_call_changes_without_its_calls() -> None:
+    evidence = Evidence("ill-formed", "Name in GlobalVar is not equal to name in gsymbol: f != g")
+    verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "LazySetOutput", evidence=evidence)
+    assert (
+        title_of(case_of(Plain, "LazySetOutput"), verdict)
+        == f"LazySetOutput makes an ill-formed module: {evidence.message}"
+    )
+
+
+def test_the_type_that_tvmscript_cannot_read_is_told() -> None:
+    case = case_of(Plain, "LazySetOutput")
+    said = title_of(case, failed(case, OracleName.ROUNDTRIP))
+    assert said.startswith("A parameter of type R.Callable((T.int64, R.Any), R.Tuple, False) does not round-trip")
+    verdict = replace(failed(case, OracleName.ROUNDTRIP), evidence=Evidence("reads-otherwise", "another"))
+    said = title_of(case_of(Loose, "Normalize"), verdict)
+    assert (
+        said == "A module does not round-trip through TVMScript when a variable has a less specific type than its value"
+    )

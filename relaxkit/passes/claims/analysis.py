@@ -85,9 +85,11 @@ def use_missed(ran: Any) -> str:
         if place.dataflow and place.binding.same_as(place.block.bindings[0]):
             users = relax.analysis.udchain(place.block)
             for binding in place.block.bindings:
-                if any(binding.var not in users.get(read, ()) for read in variables_read(binding.value)):
-                    said = f"relax.analysis.udchain omits uses of variables in {binding.var.name} in {name}"
-                    return f"a use is not listed\n{said}"
+                for read in (each for each in variables_read(binding.value) if binding.var not in users.get(each, ())):
+                    user = "a match_cast" if isinstance(binding, relax.MatchCast) else binding.var.name
+                    return (
+                        f"a use is not listed\nrelax.analysis.udchain omits the use of {read.name} in {user} of {name}"
+                    )
     return ""
 
 

@@ -11,7 +11,7 @@ from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.types import parts_of_type, types_in
-from relaxkit.ir.walk import name_of, operator_of, places
+from relaxkit.ir.walk import expressions, name_of, operator_of, places
 from relaxkit.passes.claims.common import argument, both, relax_pairs, untouched, variables_read
 from relaxkit.passes.contract import EvidenceClass, Harm, claimed, nothing_left
 
@@ -324,7 +324,13 @@ def old_device_left(ran: Any) -> str:
     if sum(tvm_ffi.structural_equal(old, item) for item in [*devices, new]) > 1:
         return ""  # the table has it twice, or it is the new one
     for name, function in relax_functions(ran.after):
-        for where, types in (("the result type", parts_of_type(function.ret_ty)), ("a type", types_in(function))):
+        used = {*expressions(function.body)}
+        params = {
+            f"the type of the {'' if each in used else 'unused '}parameter {name_of(each)}": each.ty
+            for each in function.params
+        }
+        owners = ((where, parts_of_type(ty)) for where, ty in ({"the result type": function.ret_ty} | params).items())
+        for where, types in (*owners, ("a type", types_in(function))):
             devices = [ty.vdevice for ty in types if getattr(ty, "vdevice", None) is not None]
             if any(tvm_ffi.structural_equal(device, old) for device in devices):
                 return f"a type mentions the old device\nleaves the old device in {where} of {name}"

@@ -133,7 +133,64 @@ def test_the_result_of_an_operator_that_is_gone_is_undefined() -> None:
     (block,) = main.body.blocks
     body = relax.SeqExpr([relax.BindingBlock(block.bindings[1:])], main.body.body)
     after = relax.Function(main.params, body, main.ret_ty, main.is_pure, main.attrs)
-    assert next(undefined(broken(main), broken(after))) == "leaves the result of relax.tanh of main undefined"
+    said = "removes the result of relax.tanh, which relax.exp still uses"
+    assert next(undefined(broken(main), broken(after))) == said
+    twice = module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nlv2 = R.tanh(lv1)\nreturn lv2")["main"]
+    kept = relax.SeqExpr([relax.BindingBlock(twice.body.blocks[0].bindings[1:])], twice.body.body)
+    after = relax.Function(twice.params, kept, twice.ret_ty, twice.is_pure, twice.attrs)
+    said = "leaves the result of relax.tanh of main undefined"
+    assert next(undefined(broken(twice), broken(after))) == said, "there is one: it may only have another name"
+
+
+def test_what_has_gone_to_another_function_is_told() -> None:
+    main = module("lv = R.tanh(x)\nreturn lv")["main"]
+    rest = relax.Function(main.params, relax.SeqExpr([], main.body.body), main.ret_ty, main.is_pure, main.attrs)
+    said = "moves the result of relax.tanh to another function, though main still uses it"
+    assert next(undefined(broken(main), broken(rest, captured=main))) == said
+    said = "removes the result of relax.tanh, which main still uses"
+    assert next(undefined(broken(main, captured=main), broken(rest, captured=main))) == said, "it was there before"
+
+
+def test_a_local_function_that_calls_itself_is_told_where_its_closure_captures_itself() -> None:
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    inner, result = relax.Var("y", x.ty), relax.Var("lv", x.ty)
+    loop = relax.Var("loop", relax.FuncType([x.ty], x.ty))
+    call = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(result, relax.Call(loop, [inner]))])], result)
+    given = broken(relax.Function([x], relax.SeqExpr([relax.BindingBlock([
+        relax.VarBinding(loop, relax.Function([inner], call, x.ty))])], x), x.ty))  # fmt: skip
+    lifted = relax.Var("loop", relax.AnyType())
+    made = relax.op.make_closure(tvm.ir.GlobalVar("lifted"), relax.Tuple([loop]))
+    after = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(lifted, made)])], x)
+    said = "gives relax.make_closure the recursive local function loop before it is bound"
+    assert said in [*undefined(given, broken(relax.Function([x], after, x.ty)))]
+
+
+def test_a_block_that_stands_where_another_was_is_told() -> None:
+    @I.ir_module
+    class Given:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            with R.dataflow():
+                lv = R.tanh(x)
+                R.output(lv)
+            gv = R.exp(x)
+            with R.dataflow():
+                lv1 = R.abs(gv)
+                R.output(lv1)
+            return x
+
+    main = Given["main"]
+    first, middle, last = main.body.blocks
+    changed = {
+        "puts a copy of one dataflow block in the place of another": [
+            relax.DataflowBlock([*first.bindings] * 2),
+            middle,
+        ],
+        "": [relax.DataflowBlock([*first.bindings] * 2), middle, last],
+    }
+    for said, blocks in changed.items():
+        after = relax.Function(main.params, relax.SeqExpr(blocks, main.body.body), main.ret_ty)
+        assert next(undefined(Given, broken(after)), "") == said
 
 
 def test_a_function_that_is_gone_is_told_with_its_caller() -> None:
@@ -175,6 +232,13 @@ def test_a_dim_that_another_function_defined_is_told_as_its_dim() -> None:
     after = broken(relax.Function([params[1]], body, params[1].ty))
     given = tvm.IRModule({tvm.ir.GlobalVar("f1"): f1, tvm.ir.GlobalVar("main"): main})
     assert next(undefined(given, after)) == "leaves the symbolic dim n of f1 undefined in main"
+    plain = relax.Var("x", relax.TensorType((2,), "float32"))
+    lost = broken(relax.Function([plain], relax.SeqExpr(body.blocks, plain), plain.ty))
+    given[tvm.ir.GlobalVar("f2")] = given["f1"]
+    assert next(undefined(given, lost)) == "leaves the symbolic dim n of main undefined", "it had one of its own"
+    call = relax.SeqExpr([], relax.Call(tvm.ir.GlobalVar("f2"), []))
+    caller = tvm.IRModule({"f1": f1, "f2": f1, "main": relax.Function([], call, plain.ty)})
+    assert next(undefined(caller, lost)) == "leaves the symbolic dim n of f2 undefined in main", "which it called"
 
 
 @pytest.mark.parametrize(
