@@ -176,38 +176,29 @@ def _without(var: Any, name: str, given: Mapping[str, relax.Function], after: tv
     gone = origin.startswith(_PARAMETER) and name_of(var) not in map(name_of, function.params)
     if gone and users and all(each.local for each in users):
         return f"removes {origin}, but not from a local function that uses it"
+    for value in (place.value for place in places(function) if same is not None):
+        user = operator_of(value) if any(each.same_as(var) for each in expressions(value)) else ""
+        if user == "relax.call_builtin_with_ctx":
+            user = callee_name(value.args[0]).removeprefix("vm.builtin.")
+        if user:
+            what = "the result of another" if origin == f"{_RESULT}{user}" else origin
+            return f"gives {user} {what} before it is bound"
     was = next((place for place in places(given[name]) if bound(place) == origin), None) if name in given else None
-    left = [(bound(place), place.local) for place in places(function)]
-    lost = was is not None and (origin, was.local) not in left
+    lost = was is not None and (origin, was.local) not in [(bound(place), place.local) for place in places(function)]
+    does = "returns" if any(each.same_as(var) for each in expressions(function.body.body)) else "uses"
     added = (place for other, each in relax_functions(after) if other not in given for place in places(each))
     if lost and origin in map(bound, added):
-        return f"moves {origin} to another function, though {name} still uses it"
-    for place in places(function):
-        value = place.value
-        if same is not None and any(each.same_as(var) for each in expressions(value)):
-            user = operator_of(value)
-            if user == "relax.call_builtin_with_ctx":
-                user = callee_name(value.args[0]).removeprefix("vm.builtin.")
-            if user:
-                given_to = "the result of another" if origin == f"{_RESULT}{user}" else origin
-                return f"gives {user} {given_to} before it is bound"
-        made = bound(place) if name_of(place.var) == name_of(var) else ""
+        return f"moves {origin} to another function, though {name} still {does} it"
+    for made in (bound(place) for place in places(function) if name_of(place.var) == name_of(var)):
         if made.startswith(_RESULT) and origin.startswith(_RESULT) and made != origin:
             old, new = (each.removeprefix(_RESULT) for each in (origin, made))
             return f"replaces {old} with {new}, but not the use of its result"
     if lost and same is None:
         casts = any(isinstance(each.binding, relax.MatchCast) and each.value.same_as(var) for each in places(function))
         user = next((operator_of(each.value) for each in users), "a match_cast" if casts else "")
-        return f"removes {origin}, which {user or (f'a local function of {name}' if was.local else name)} still uses"
-    for place in places(function):
-        value = place.value
-        if isinstance(place.binding, relax.MatchCast) and value.same_as(var):
-            return f"leaves {origin} undefined in a match_cast of {name}"
-        if isinstance(value, relax.Call) and value.op.same_as(var):
-            return f"leaves {origin}, which {name} calls, undefined"
-        if value.same_as(var) and place.dataflow and not isinstance(place.var, relax.DataflowVar):
-            return f"leaves {origin}, which a dataflow block of {name} outputs, undefined"
-    if any(each.same_as(var) for each in expressions(function.body.body)):
+        owner = f"a local function of {name}" if was is not None and was.local else name
+        return f"removes {origin}, which {f'{user} still uses' if user else f'{owner} still {does}'}"
+    if does == "returns":
         retyped = same is not None and not tvm_ffi.structural_equal(same.var.ty, var.ty)
         why = " when its type gets more specific" if retyped else ""
         return f"leaves {origin}, which {name} returns, undefined{why}"

@@ -155,6 +155,12 @@ def test_a_device_in_a_field_of_a_tuple_is_seen() -> None:
 
     expression = 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2), 0)'
     assert broken(ran(Module, expression), "UpdateVDevice") == ["no type mentions the old device"]
+    old = relax.VDevice("llvm", 0, "global")
+    x = relax.Var("x", relax.TensorType((4,), "float32", old))
+    idle = relax.Function([x], relax.SeqExpr([], relax.Tuple([])), relax.TupleType([]))
+    given = tvm.IRModule({"main": idle}, global_infos={"vdevice": [old]})
+    told = said("no type mentions the old device", ran(given, expression), "UpdateVDevice")
+    assert told.endswith("leaves the old device in the type of the unused parameter x of main")
 
 
 @pytest.mark.parametrize("name", ["LazyGetInput", "LazySetOutput"])
