@@ -67,7 +67,8 @@ def _run(options: argparse.Namespace) -> int:
         _, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
         show(f"{options.policy} can be used")
         if missing is not None:
-            show(f"there is no baseline {missing} yet: the first campaign that passes becomes it{near_files(missing)}")
+            then = "the first campaign that passes becomes the baseline"
+            show(f"there is no baseline {missing} yet: {then}{near_files(missing)}")
         return OK
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:

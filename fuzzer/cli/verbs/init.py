@@ -47,7 +47,7 @@ baseline = "baseline.json" # `relaxfuzz baseline CAMPAIGN --output .relaxfuzz/ba
 min_checks = 1000 # a campaign of ten minutes makes more; one that ended early is not enough evidence (exit code 3)
 
 [regression]
-accept_findings = true # findings in the baseline are accepted; longer campaigns find more
+accept_findings = true # findings in the baseline are accepted, too; longer campaigns find more
 """
 _TEST_FILE = "tests/test_relaxfuzz.py"
 _TEST = '''\
