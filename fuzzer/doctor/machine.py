@@ -83,8 +83,8 @@ class _Extra:
 _EXTRAS = (
     _Extra("dask", "distributed", "campaigns over several machines (run --dask)"),
     _Extra("completion", "shtab", "relaxfuzz completion"),
-    _Extra("docs", "properdocs", "building the site of docs/"),
-    _Extra("browser", "playwright", "the test of the report's page in a browser"),
+    _Extra("docs", "properdocs", "building the documentation site"),
+    _Extra("browser", "playwright", "testing the HTML report in a browser"),
 )
 
 

@@ -29,7 +29,7 @@ def in_process(_: None) -> str:
     if not jit.available():
         raise WrongAnswer(jit.NO_JIT)
     _compare(Session(None).build(_module()))
-    return "a kernel was compiled, loaded in process and run"
+    return "a kernel was compiled, loaded into the process and run"
 
 
 def on_record(_: None) -> str:
@@ -37,7 +37,7 @@ def on_record(_: None) -> str:
     from relaxkit.runtime import plain_build
 
     _compare(plain_build(_module()))
-    return "it built and ran a module"
+    return "a module was built and run"
 
 
 def script(_: None) -> str:

@@ -16,7 +16,7 @@ RF.views.growth = function () {
       curve("Operands", "operands", "distinct operators with dtype and rank"),
       curve("Rewrites", "rewrites", "distinct changes that passes made"),
       growth.blocks.length > 0 && curve("Blocks of the compiler", "blocks", "reached in src/relax (run --coverage)")]),
-    xs.length <= 1 && RF.h("p", { class: "dim" }, "Nothing else was recorded: the campaign is too short, or ran before growth was recorded."),
+    xs.length <= 1 && RF.h("p", { class: "dim" }, "Nothing else was recorded: the campaign is too short, or was run with an old version of relaxfuzz."),
     RF.spent());
 };
 
