@@ -230,7 +230,7 @@ def test_claims_of_a_contract_can_be_told_apart_and_copied_into_a_script(name: s
             assert not found.args
             assert all(ast.literal_eval(repr(value)) == value for value in found.keywords.values())
             found = found.func
-        file = Path(inspect.getsourcefile(found) or "").relative_to(ROOT)
+        file = Path(inspect.getsourcefile(inspect.unwrap(found)) or "").relative_to(ROOT)
         assert file.parts[:3] == ("relaxkit", "passes", "claims")
         assert getattr(inspect.getmodule(found), found.__name__) is found
 

@@ -63,7 +63,7 @@ def _violation_of(ref: PassRef, contract: Contract, postcondition: Postcondition
     keywords: dict[str, Any] = {}
     if isinstance(postcondition.violation, functools.partial):
         found, keywords = postcondition.violation.func, dict(postcondition.violation.keywords)
-    files = with_imported(Path(inspect.getsourcefile(found) or "").resolve())
+    files = with_imported(Path(inspect.getsourcefile(inspect.unwrap(found)) or "").resolve())
     name = found.__name__
     if keywords:
         given = ", ".join(f"{key}={value!r}" for key, value in keywords.items())

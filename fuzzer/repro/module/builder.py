@@ -49,6 +49,15 @@ def building(module: Any) -> str:
     return text
 
 
+def type_source(ty: Any) -> str:
+    """Source of a type by itself; raises ``Unsayable`` where it needs definitions, as of dims."""
+    writer = _Writer(tvm.IRModule())
+    text = writer.type(ty)
+    if writer.lines:
+        raise Unsayable("a type that needs definitions")
+    return text
+
+
 class _Writer:
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -271,6 +280,8 @@ class _Writer:
             return f"relax.distributed.DTensorType({', '.join(parts)})"
         if isinstance(ty, tvm.ir.PrimType):
             return f"tvm.ir.PrimType({_quoted(ty.dtype)})"
+        if isinstance(ty, relax.FuncType) and tvm_ffi.structural_equal(ty, relax.FuncType.opaque_func()):
+            return "relax.FuncType.opaque_func()"
         if isinstance(ty, relax.FuncType) and ty.params is not None:
             params = ", ".join(map(self.type, ty.params))
             return f"relax.FuncType([{params}], {self.type(ty.ret)}, {bool(ty.purity)})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -14,6 +14,7 @@ from tvm_ffi import structural_equal
 
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.short.before import source_of
+from fuzzer.repro.short.questions import asked
 from fuzzer.repro.short.runs import UNEQUAL, ill_formed, same
 from fuzzer.repro.short.scene import AFTER, ASSERTION, BEFORE, Scene, Showing, failing
 from oracles.core.verdict import Notation
@@ -21,6 +22,7 @@ from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
 from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
 from relaxkit.passes.claims.kept import claims_of
+from relaxkit.passes.contract import Postcondition, Ran
 from relaxkit.passes.contracts import contract_for
 
 _SHOWN_LINES = 40
@@ -129,25 +131,30 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
     if scene.failure.died:
         yield Showing(tuple(scene.applied()), Ending())
         return
-    lines, details = shown(scene), evidence.details
+    details = evidence.details
     said = details.deed(scene.failure.verdict.culprit) if details.done else evidence.message
-    for fact in _facts(scene):
-        asked = details.function and structural_equal(scene.fresh(), scene.after)  # and gives back what it was given
-        *first, line = (fact.replace(AFTER, BEFORE) if asked else fact).splitlines()
-        showing = failing(
-            first if asked else [*lines, *first], line, said, UNEQUAL if line[:4] == "tvm." else ASSERTION
-        )
-        yield replace(showing, module=scene.fresh()) if asked else showing
+    module, row = scene.fresh(), _row(scene)
+    if inspect.isgeneratorfunction(claim := inspect.unwrap(row.violation)):
+        yield asked(module, next(each for each in claim(Ran(module, module, {})) if each.contradiction()), said)
+    lines = shown(scene)
+    for fact in _facts(scene, row):
+        *first, line = fact.splitlines()
+        yield failing([*lines, *first], line, said, UNEQUAL if line[:4] == "tvm." else ASSERTION)
     if not structural_equal(scene.fresh(), scene.after):  # else a mended TVM would give the same
         line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
         yield failing(lines, line, second=source_of(scene.after, "Wrong"))
 
 
-def _facts(scene: Scene) -> Iterator[str]:
-    """Yield the assertions of the claim's row that do not hold, of the module or of one of its functions."""
-    failure, known = scene.failure, {"tvm": tvm, BEFORE: scene.fresh(), AFTER: scene.after}
+def _row(scene: Scene) -> Postcondition:
+    """Return the claim that does not hold."""
+    failure = scene.failure
     contract = contract_for(next(ref for ref in failure.case.passes if ref.name == failure.verdict.culprit))
-    row = next(item for item in claims_of(contract) if item.claim == failure.evidence.details.claim)
+    return next(item for item in claims_of(contract) if item.claim == failure.evidence.details.claim)
+
+
+def _facts(scene: Scene, row: Postcondition) -> Iterator[str]:
+    """Yield the assertions of a claim's row that do not hold, of the module or of one of its functions."""
+    known = {"tvm": tvm, BEFORE: scene.fresh(), AFTER: scene.after}
     for line in dict.fromkeys(row.shown.format(name=name) for name in functions_by_name(known[BEFORE])):
         try:
             exec(line, dict(known))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,8 +21,9 @@ from oracles.core.blame import first_writer, first_wrong, names_inside
 from oracles.core.module_facts import apply, complaint
 from oracles.core.verdict import Verdict
 from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.walk import nodes, operator_of, places
-from relaxkit.passes.contract import OracleName, Trait
+from relaxkit.ir.walk import operator_of, places
+from relaxkit.passes.claims.analysis import use_missed
+from relaxkit.passes.contract import OracleName, Ran, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
 
 
@@ -112,10 +114,10 @@ def analysis_inside(failed: FailedCase) -> Blame | None:
     """Blame an analysis that the pass asks, where it is wrong of a variable that the pass leaves undefined."""
     functions = [] if failed.made is None else [function for _, function in relax_functions(failed.made)]
     undefined = {str(var.name) for function in functions for var in _undefined(function)}
-    for name in _ANALYSES.keys() & failed.step.contract.inside:
-        for var in _ANALYSES[name](failed.given):
-            if str(var.name) in undefined:
-                return Blame(name, f"what it says of {var.name} is wrong, and {failed.step.ref.name} asks it")
+    for question in inspect.unwrap(use_missed)(Ran(failed.given, failed.given, {})) if undefined else ():
+        name, var = question.asked, question.of["read"].name
+        if name in failed.step.contract.inside and var in undefined and question.contradiction():
+            return Blame(name, f"what it says of {var} is wrong, and {failed.step.ref.name} asks it")
     return None
 
 
@@ -125,19 +127,6 @@ def _undefined(function: Any) -> Iterator[Any]:
     for place in places(function):
         yield from (var for var in relax.analysis.free_vars(place.value) if var not in defined)
         defined.add(place.var)
-
-
-def _unseen(module: Any) -> Iterator[Any]:
-    """Yield the variables of dataflow blocks that a binding uses of which ``udchain`` does not know."""
-    for block in nodes(module, relax.DataflowBlock)[0]:
-        known = relax.analysis.udchain(block)
-        for binding in block.bindings:
-            users = {var: [*known[var]] for var in relax.analysis.free_vars(binding.value) if var in known}
-            yield from (var for var, those in users.items() if binding.var not in those)
-
-
-_ANALYSES: dict[str, Callable[[Any], Iterator[Any]]] = {"relax.analysis.udchain": _unseen}
-"""Analyses that passes ask (``Contract.inside``), and of which variables of a module they are wrong."""
 
 
 def spoiler(failed: FailedCase) -> Blame | None:
