@@ -18,7 +18,7 @@ from tvm import relax
 
 KNOWN = {"tvm": tvm, "tvm_ffi": tvm_ffi, "relax": relax, "contextlib": contextlib}
 """What questions may mention besides."""
-_compiled = functools.cache(compile)
+_code_of = functools.cache(compile)
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Question:
         """Ask; return what is wrong with the answer, or which error came instead; empty for a right one."""
         known = {**KNOWN, **self.of}
         try:
-            exec(_compiled(self.first, "<question>", "exec"), known)
-            known["answer"] = eval(_compiled(self.asks, "<question>", "eval"), known)
+            exec(_code_of(self.first, "<question>", "exec"), known)
+            known["answer"] = eval(_code_of(self.asks, "<question>", "eval"), known)
         except (AttributeError, NameError, SyntaxError):  # the question is wrong, and not the answer
             raise
         except Exception as error:
@@ -62,7 +62,7 @@ class Question:
             said = f"{self.asked} raises {type(error).__name__}"
             return f"{said}\n{said}: {error}"
         with contextlib.suppress(tvm.error.InternalError):  # of an answer with which no function can do anything
-            if self.right and eval(_compiled(self.right, "<question>", "eval"), known):
+            if self.right and eval(_code_of(self.right, "<question>", "eval"), known):
                 return ""
         said = self.said
         for name in re.findall(r"\{(\w+)\}", said):

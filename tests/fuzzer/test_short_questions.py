@@ -16,7 +16,10 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
+from fuzzer.repro.pristine import check_pristine
+from fuzzer.repro.render import render_repro
 from fuzzer.repro.short.questions import asked
 from fuzzer.repro.short.render import MOST_LINES, short_forms
 from fuzzer.triage.blame.rules import blame_request
@@ -147,6 +150,14 @@ def test_an_analysis_that_raises_on_a_type_of_the_module_answers_wrongly() -> No
     showing = asked(Distributed, question, "")
     assert showing.lines[-1].startswith("answer = relax.analysis.type_lca(one, other)")
     assert showing.ending.error == "InternalError"
+
+
+def test_the_long_script_asks_as_well() -> None:
+    (known,) = load(["analysis-use-by-cast"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = judge_case(case, (OracleName.POSTCONDITION,))
+    seen = check_pristine(render_repro(case, verdict, "it").text)
+    assert seen.confirmed, seen
 
 
 def test_a_question_that_is_wrong_itself_is_not_answered_wrongly() -> None:
