@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
-from weighing import case_of, weighed
+from weighing import case_of, of_corpus, weighed
 
 from fuzzer.core.case import Case
 from fuzzer.triage.blame.behind import reader
@@ -348,3 +348,262 @@ class Taken:
 def test_type_inference_is_blamed_for_a_call_that_the_pass_makes(worker: IsolatedWorker) -> None:
     found = weighed(worker, case_of(Taken, "ReorderTakeAfterMatmul"), OracleName.WELL_FORMED)
     assert found.blame == "type inference of einsum"
+
+
+# What a pass takes away, leaves as it was, or has from a function that it calls.
+
+
+def of_a_users_pass(worker: IsolatedWorker, module: Any, name: str, text: str, place: Path, oracle: OracleName) -> str:
+    (place / f"{name}.py").write_text(text)
+    return blamed(worker, module, name, f"user:{place / f'{name}.py'}:{name}", oracle)
+
+
+_FORGETFUL = """
+import tvm
+from tvm import relax
+
+
+def forgetful():
+    return tvm.transform.module_pass(lambda module, _: tvm.IRModule({functions}), opt_level=0, name="forgetful")
+
+
+def transposed():
+    x, builder = relax.Var("x", relax.TensorType((2, 2), "bool")), relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.layout_transform(x, lambda i, j: (j, i))))
+    return builder.get().functions
+"""
+
+
+@I.ir_module
+class Hinted:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0)]})
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.hint_on_device(x, R.device(device_type=1, index=0), "global")
+
+
+@I.ir_module
+class Listed:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0)]})
+
+    @R.function
+    def main(x: R.Tensor((2, 2), "bool")) -> R.Tensor((2, 2), "bool"):
+        return x
+
+
+@pytest.mark.parametrize(
+    ("module", "functions", "part"),
+    [
+        (Hinted, "module.functions", "forgetful"),
+        (Listed, "transposed()", "lowering of relax.layout_transform"),
+    ],
+)
+def test_who_takes_away_what_a_call_needs_is_blamed_and_not_its_lowering(
+    worker: IsolatedWorker, tmp_path: Path, module: Any, functions: str, part: str
+) -> None:
+    text = _FORGETFUL.format(functions=functions)
+    assert of_a_users_pass(worker, module, "forgetful", text, tmp_path, OracleName.NUMERIC) == part
+
+
+@I.ir_module
+class Stale:
+    """``uint32`` becomes ``int64``; FuseTIR gives ``f1`` another name, which knows."""
+
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "uint32"), x1: R.Tensor((2,), "float32")) -> R.Tensor((), "uint32"):
+        return R.variance(x)
+
+    @R.function
+    def main(x: R.Tensor((1,), "uint32"), x1: R.Tensor((2,), "float32")) -> R.Tensor((), "uint32"):
+        cls = Stale
+        return cls.f1(x, x1)
+
+
+@I.ir_module
+class Shown:
+    """ExpandTupleArguments infers the type of the call in ``main`` anew."""
+
+    @R.function(private=True)
+    def f1(x: R.Tuple(R.Tensor((1,), "uint32"))) -> R.Tensor((), "uint32"):
+        return R.variance(x[0])
+
+    @R.function
+    def main(x: R.Tensor((1,), "uint32")) -> R.Tensor((), "uint32"):
+        cls = Shown
+        return cls.f1((x,))
+
+
+_UNDEFINES = """
+import tvm
+from tvm import relax
+
+
+def undefines():
+    def run(module, _):
+        var, main = next(each for each in module.functions_items() if each[0].name_hint == "main")
+        body = relax.SeqExpr([], relax.Var("nowhere", main.ret_ty))
+        module[var] = relax.Function(main.params, body, main.ret_ty, attrs=main.attrs)
+        return module
+
+    passes = [relax.transform.LegalizeOps(), tvm.transform.module_pass(run, opt_level=0, name="run")]
+    return tvm.transform.Sequential(passes, name="undefines")
+"""
+
+
+def test_the_lowering_is_blamed_for_the_call_that_it_leaves_stale_and_not_who_shows_it(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    zero, form = 'relax.get_pipeline("zero")', OracleName.WELL_FORMED
+    assert blamed(worker, Stale, "build:zero", zero, form) == "lowering of relax.variance"
+    assert blamed(worker, Shown, "build:zero", zero, form) == "lowering of relax.variance"
+    assert of_a_users_pass(worker, Stale, "undefines", _UNDEFINES, tmp_path, form) == "undefines"
+
+
+@I.ir_module
+class Resized:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1, 1), "float32")) -> R.Tensor((1, 1, 1, 1), "float32"):
+        with R.dataflow():
+            lv = R.nn.conv2d(x, x)
+            lv1 = R.image.resize2d(lv, R.shape([1, 1]), layout="NCHW")
+            R.output(lv1)
+        return lv1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ('{"relax.nn.conv2d": ["HWNC", "HWIO"]}', "relax.image.resize2d (its FRelaxInferLayout)"),
+        (
+            '{}, layout_cb=lambda call: {"relax.nn.conv2d": ["HWNC", "HWIO"]}',
+            "relax.image.resize2d (its FRelaxInferLayout)",
+        ),
+        ('{"relax.image.resize2d": ["HWNC"]}', "lowering of relax.image.resize2d"),
+        ('{}, layout_cb=lambda call: {"relax.image.resize2d": ["HWNC"]}', "lowering of relax.image.resize2d"),
+    ],
+)
+def test_the_layout_rule_is_blamed_for_a_layout_that_nobody_has_asked_for(
+    worker: IsolatedWorker, arguments: str, part: str
+) -> None:
+    expression = f"relax.transform.ConvertLayout({arguments})"
+    assert blamed(worker, Resized, "ConvertLayout", expression, OracleName.NUMERIC) == part
+
+
+@I.ir_module
+class Recursive:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"num_input": 1})
+
+        @R.function
+        def lv(x1: R.Tensor((), "int32"), x2: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            lv1: R.Tensor((1,), "float32") = lv(x1, x2)
+            return lv1
+
+        return x
+
+
+def test_the_copying_of_functions_is_blamed_for_what_it_does_by_itself(worker: IsolatedWorker) -> None:
+    found = weighed(worker, case_of(Recursive, "LiftTransformParams"), OracleName.WELL_FORMED)
+    assert found.blame == "relax.utils.copy_with_new_vars"
+    assert "LiftTransformParams runs it" in found.reason
+    assert of_corpus(worker, "inline-private-symbolic").blame == "InlinePrivateFunctions"
+
+
+def declared(x: Any, values: list[Callable[[Any], Any]], types: list[Any]) -> Any:
+    """Return a module that computes one value of the other, with declared types; ``None`` for what is inferred."""
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        last = x
+        for at, (value, ty) in enumerate(zip(values, types, strict=True)):
+            made = builder.normalize(value(last))
+            last = relax.Var(f"lv{at}", ty or made.ty)
+            cast = ty is not None and isinstance(made, relax.Var)
+            builder.emit_normalized(relax.MatchCast(last, made, ty) if cast else relax.VarBinding(last, made))
+        builder.emit_func_output(last)
+    return builder.get()
+
+
+_PLANE, _LINE = R.Tensor((1, 1), "float32"), R.Tensor((1,), "float32")
+
+
+def _turned(x: Any) -> Any:
+    return relax.op.layout_transform(x, lambda i, j: (j, i))
+
+
+@pytest.mark.parametrize(
+    ("judged", "module", "part"),
+    [
+        (  # clip(x) stands in the place of lv3, and is merged with lv0, of which less is declared
+            "OptimizeLayoutTransform",
+            declared(
+                relax.Var("x", _PLANE),
+                [lambda x: relax.op.clip(x, 0, 1), _turned, lambda x: x, _turned, relax.op.negative],
+                [R.Tensor("float32", ndim=2), R.Tensor("float32", ndim=2), _PLANE, _PLANE, _PLANE],
+            ),
+            "EliminateCommonSubexpr",
+        ),
+        (  # what is matched is the value of a cast before the cast
+            "RemoveRedundantReshape",
+            declared(
+                relax.Var("x", _LINE),
+                [relax.op.abs, lambda x: x, lambda x: relax.op.reshape(x, (1,)), relax.op.sin],
+                [relax.TensorType(dtype=""), _LINE, _LINE, R.Tensor((1,))],
+            ),
+            "relax.dpl.rewrite_call",
+        ),
+    ],
+)
+def test_the_rewriter_is_blamed_only_where_the_same_value_is_misread(
+    worker: IsolatedWorker, judged: str, module: Any, part: str
+) -> None:
+    assert weighed(worker, case_of(module, judged), OracleName.WELL_FORMED).blame == part
+
+
+def test_the_elimination_is_blamed_where_what_it_shares_is_computed_of_what_is_rebuilt(worker: IsolatedWorker) -> None:
+    x, x1 = relax.Var("x", R.Tensor((1, 1, 1), "float32")), relax.Var("x1", R.Tensor((1,), "int64"))
+    lv, lv2 = (relax.Var(name, relax.TensorType((1, 1, 1), "")) for name in ("lv", "lv2"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, x1]):
+        builder.emit_normalized(relax.VarBinding(lv, builder.normalize(relax.op.nn.silu(x))))
+        lv1 = builder.emit(relax.op.take(x, x1, axis=0))
+        builder.emit_normalized(relax.VarBinding(lv2, builder.normalize(relax.op.matmul(lv, lv1))))
+        builder.emit_func_output(lv2)
+    found = weighed(worker, case_of(builder.get(), "ReorderTakeAfterMatmul"), OracleName.WELL_FORMED)
+    assert found.blame == "EliminateCommonSubexpr"
+
+
+@I.ir_module
+class Contracted:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1, 1), "float32")) -> R.Tensor((1, 1, 1), "float32"):
+        return R.einsum((x,), subscripts="ijik->ijk")
+
+
+_MISDECLARES = """
+import tvm
+from tvm import relax
+
+
+def misdeclares():
+    def run(function, module, _):
+        lv = relax.Var("lv", relax.TensorType((1, 1, 1), "{dtype}"))
+        builder = relax.BlockBuilder()
+        made = builder.normalize(relax.op.abs(function.body.body))
+        block = relax.BindingBlock([relax.VarBinding(lv, made)])
+        body = relax.SeqExpr([*function.body.blocks, block], function.body.body)
+        return relax.Function(function.params, body, function.ret_ty, attrs=function.attrs)
+
+    return relax.transform.function_pass(run, opt_level=0, name="misdeclares")
+"""
+
+
+def test_no_type_inference_is_blamed_for_types_that_differ_in_something_else(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    """That of ``einsum`` is wrong about the rank for operands of unknown shape, of which there are none."""
+    text = _MISDECLARES.format(dtype="float16")
+    form = OracleName.WELL_FORMED
+    assert of_a_users_pass(worker, Contracted, "misdeclares", text, tmp_path, form) == "misdeclares"

@@ -28,6 +28,7 @@ from relaxkit.passes.contract import OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.runtime.compile.kernels import Checks, compile_object
 from relaxkit.runtime.compile.lowering import erase_markers, halves, keep_closure_types
+from relaxkit.runtime.run import session
 
 _IN_PLACE = "relax.call_tir_inplace"
 Step = tuple[str, Callable[[Any], Any]]
@@ -63,11 +64,16 @@ def behind(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | N
     return next((each for each in found if each[1].culprit == blame), None)
 
 
-def loses_devices(failed: FailedCase) -> bool:
-    """Say whether a step leaves types that name a device which its output does not list, as its input did."""
-    if failed.index is None or failed.made is None:
+def loses_infos(failed: FailedCase) -> bool:
+    """Say whether a step loses a device that types name, or what lets its output build: TVM's checker asks for none."""
+    if failed.index is None or (made := failed.made) is None:
         return False
-    return has_unlisted_device(failed.made) and not has_unlisted_device(failed.given)
+    if has_unlisted_device(made) and not has_unlisted_device(failed.given):
+        return True
+    kept = {part: dict(getattr(made, part) or {}) for part in ("attrs", "global_infos")}
+    had = {part: dict(getattr(failed.given, part) or {}) for part in kept}
+    restored = tvm.IRModule(made.functions, **{part: {**had[part], **kept[part]} for part in kept})
+    return not session().builds(made) and session().builds(restored)
 
 
 def lowering() -> list[Step]:

@@ -131,6 +131,14 @@ def unsound(module: Any) -> bool:
     )
 
 
+def misread(module: Any) -> set[str]:
+    """Return the names of what is read by values of another type than their variables have, casts apart."""
+    found = [place for _, function in relax_functions(module) for place in places(function)]
+    bound = (each for each in found if not isinstance(each.binding, relax.MatchCast))
+    values = (each.value for each in bound if not each.var.ty.is_base_of(each.value.ty))
+    return {str(var.name) for value in values for var in relax.analysis.free_vars(value)}
+
+
 def made_by(trait: Trait, module: Any) -> Any:
     """Return what the pass of a trait makes of a module; ``None`` where it raises."""
     return apply(getattr(relax.transform, the_pass(trait))(), module).module

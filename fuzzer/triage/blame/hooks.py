@@ -10,7 +10,8 @@ from tvm import relax
 
 from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame
-from fuzzer.triage.blame.failed_case import FailedCase, same
+from fuzzer.triage.blame.failed_case import FailedCase, calls_in, same, shows
+from fuzzer.triage.blame.operators import calls_alone
 from fuzzer.worker.child import breadcrumb
 from oracles.core.evidence import evidence_of, is_out_of_memory
 from oracles.core.subject import Subject
@@ -83,6 +84,22 @@ def hook_raising(failed: FailedCase) -> Blame | None:
         except Exception as error:
             if same(evidence_of(error), failed.evidence):
                 return _of_hook(hook, call, f"{step.ref.name} calls it, and it raises the same error by itself")
+    return None
+
+
+def layout(failed: FailedCase) -> Blame | None:
+    """Blame the layout rule of an operator for a layout that its lowering refuses, and nobody has asked for."""
+    step = failed.step
+    if step.contract.hook is None or step.contract.hook.attribute != LAYOUTS:
+        return None
+    asked = {*(argument(step.ref, lambda value: isinstance(value, dict)) or {})}
+    if (callback := argument(step.ref, callable)) is not None:
+        asked.update(name for call in calls_in(failed.given) for name in callback(call))
+    innocent = {name for name, alone in calls_alone(failed.given) if not shows(alone, failed.evidence)} - asked
+    for name, alone in calls_alone(failed.made):
+        if name in innocent and shows(alone, failed.evidence):
+            reason = f"it gives a call, which by itself is lowered in {step.ref.name}'s input, a layout that is not"
+            return Blame(f"{name} (its {LAYOUTS})", reason)
     return None
 
 

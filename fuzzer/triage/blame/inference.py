@@ -16,6 +16,7 @@ from fuzzer.triage.blame.failed_case import CONTRADICTION, SIGNATURE, FailedCase
 from fuzzer.triage.blame.hooks import argument
 from fuzzer.triage.blame.operators import on_values
 from oracles.core.evidence import evidence_of
+from oracles.core.objection import difference
 from oracles.core.verdict import Evidence
 from relaxkit.ir.functions import relax_items
 from relaxkit.ir.types import static_dims
@@ -52,7 +53,9 @@ def inference_of_others(failed: FailedCase) -> Blame | None:
     for made, (values, what) in stood_in:
         try:
             known, other = (relax.BlockBuilder().normalize(on_values(each, made)).ty for each in ({}, values))
-            found = failed.evidence.kind in _OF_TYPES and relax.analysis.type_base_check(other, known) == CONTRADICTION
+            contradicts = relax.analysis.type_base_check(other, known) == CONTRADICTION
+            differs = str(difference(known, other)) == failed.evidence.details.subject
+            found = failed.evidence.kind in _OF_TYPES and contradicts and differs
         except Exception as error:
             found = same(evidence_of(error), failed.evidence)
         if found:
@@ -132,4 +135,8 @@ class Rebuilder(relax.PyExprMutator):
 
     def visit_var_(self, var: Any) -> Any:
         """Emit the expression once more."""
-        return self.builder_.emit(self._repeated[var]) if var in self._repeated else super().visit_var_(var)
+        visit = super().visit_var_
+        if (value := self._repeated.get(var)) is None:
+            return visit(var)
+        read = {each: visit(each) for each in relax.analysis.free_vars(value)}  # they may have been rebuilt
+        return self.builder_.emit(on_values(read, value))

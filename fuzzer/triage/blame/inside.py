@@ -11,15 +11,19 @@ from typing import Any
 import tvm
 from tvm import relax
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
+from tvm.relax.utils import copy_with_new_vars
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame
-from fuzzer.triage.blame.failed_case import FailedCase, calls_in, made_by, shows, unsound
+from fuzzer.triage.blame.failed_case import FailedCase, calls_in, made_by, misread, shows, unsound
 from fuzzer.triage.blame.inference import Rebuilder
+from fuzzer.triage.blame.operators import retyped
 from fuzzer.triage.traits import ELEMENTARY
 from oracles.core.blame import first_writer, first_wrong, names_inside
+from oracles.core.evidence import names_any
 from oracles.core.module_facts import apply, complaint
 from oracles.core.verdict import Verdict
+from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.analysis import use_missed
@@ -46,6 +50,9 @@ def _made_of(parts: list[Any], call: Any, found: Any) -> Any:
 
 _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "relax.dpl.rewrite_call": _rewriters,
+    "relax.utils.copy_with_new_vars": lambda _: iter(
+        [relax.transform.function_pass(lambda function, *_: copy_with_new_vars(function), opt_level=0)]
+    ),
     "s_tir.renew_defs": lambda _: iter(
         [tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0)]
     ),
@@ -61,7 +68,11 @@ def pass_inside(failed: FailedCase) -> Blame | None:
         return None
     named = [(name, each) for name in _PARTS.keys() & step.contract.inside for each in _PARTS[name](given)]
     made = ((name, apply(each, given).module) for name, each in named)
-    shown = (name for name, module in made if module is not None and shows(module, failed.evidence))
+    shown = (
+        name
+        for name, module in made
+        if module is not None and shows(module, failed.evidence) and not _only_shares(failed, module)
+    )
     name = next(shown, "") if failed.is_own else elementary
     if name:
         return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it")
@@ -74,6 +85,12 @@ def sharing(failed: FailedCase) -> Blame | None:
         return None
     reason = "it fails in the same way by itself where each use of a value has a computation of its own"
     return Blame(the_pass(Trait.SHARES), f"{reason}, and {failed.step.ref.name} runs it")
+
+
+def _only_shares(failed: FailedCase, module: Any) -> bool:
+    """Say whether the pass misreads something else than such a module does, and that for what it shares."""
+    misread_here = set() if failed.made is None else misread(failed.made)
+    return bool(misread_here) and not misread_here & misread(module) and _repeating(failed) is not None
 
 
 def _repeating(failed: FailedCase) -> Any:
@@ -140,6 +157,28 @@ def spoiler(failed: FailedCase) -> Blame | None:
         if made is not None and unsound(made):
             return Blame(name, f"{maker} calls its function, and {reason}")
     return Blame(maker, reason)
+
+
+def stale(failed: FailedCase) -> Blame | None:
+    """Blame the pass, or the lowering, that changes a function's type and leaves a call of it for others to see.
+
+    TVM's checker asks a ``GlobalVar``, which remembers the type of its function as it was.
+    """
+
+    def leaves(module: Any) -> bool:
+        if (found := ill_typed_call(module, devices=False)) is None:
+            return False
+        callee, caller = found[0].partition(":")[0], found[1]
+        return names_any(failed.evidence, [f"expression {callee}("]) or failed.evidence.expected.startswith(
+            f"{caller}:"
+        )
+
+    running = [each for each in first_wrong(failed.built, failed.given, leaves) if each[0] in CONTRACTS]
+    if not running or running[-1][0] in (failed.verdict.culprit, failed.step.ref.name):
+        return None
+    name, entered = running[-1]
+    reason = f"it leaves a call of a function whose type it changes, which shows only behind {failed.verdict.culprit}"
+    return (retyped(failed, entered) if Trait.LEGALIZES in CONTRACTS[name].traits else None) or Blame(name, reason)
 
 
 def writer(failed: FailedCase) -> Blame | None:

@@ -33,18 +33,19 @@ def lowering(failed: FailedCase) -> Blame | None:
     """Blame the lowering of an operator of which a call alone fails in the same way."""
     made = failed.subject.output.module if failed.index is None else failed.made
     reason = "a single call to it, with operands of known types, fails in the same way without the pass"
-    for operator, alone in _calls_alone(made if failed.evidence.kind in UNBUILT else failed.given):
+    for operator, alone in calls_alone(made if failed.evidence.kind in UNBUILT else failed.given):
         if shows(alone, failed.evidence):
             return Blame(f"{Culprit.LOWERING} of {operator}", reason, failed.evidence.kind in DECLARED)
     return None
 
 
-def retyped(failed: FailedCase) -> Blame | None:
+def retyped(failed: FailedCase, given: Any = None) -> Blame | None:
     """Blame the lowering of an operator that gives a call alone, of operands of the same types, another type.
 
     Where that is another dtype, a program that returns the result builds, and nobody is told.
     """
-    for operator, alone in _calls_alone(failed.given if failed.made is None else failed.made):
+    known = failed.given if failed.made is None else failed.made
+    for operator, alone in calls_alone(known if given is None else given):
         if (legal := made_by(Trait.LEGALIZES, alone)) is None:
             continue
         before, after = without_agreed_devices(alone[NAME].ret_ty, legal[NAME].body.body.ty)
@@ -68,7 +69,7 @@ def _is_documented(alone: Any, lowered: Any) -> bool:
     return False
 
 
-def _calls_alone(module: Any) -> Iterator[tuple[str, Any]]:
+def calls_alone(module: Any) -> Iterator[tuple[str, Any]]:
     """Yield the operators of calls, each with a module of the call alone, where types of its operands say all."""
     for call in [] if module is None else calls_in(module):
         with contextlib.suppress(Exception):  # no call of it can be made alone

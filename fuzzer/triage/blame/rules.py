@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
-from fuzzer.triage.blame.behind import loses_devices, overwriting, pass_behind, reader
-from fuzzer.triage.blame.failed_case import DECLARED, UNBUILT, FailedCase
-from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong
+from fuzzer.triage.blame.behind import loses_infos, overwriting, pass_behind, reader
+from fuzzer.triage.blame.failed_case import DECLARED, SIGNATURE, UNBUILT, FailedCase
+from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong, layout
 from fuzzer.triage.blame.inference import builder, inference, inference_of_others
-from fuzzer.triage.blame.inside import analysis_inside, pass_inside, sharing, spoiler, writer
+from fuzzer.triage.blame.inside import analysis_inside, pass_inside, sharing, spoiler, stale, writer
 from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Notation, Verdict
 from oracles.gradient.oracle import KIND as WRONG_GRADIENT
@@ -79,11 +79,6 @@ def _is_of_a_register(failed: FailedCase) -> bool:
     return any(each.endswith(_OF_REGISTERS) for each in failed.evidence.frames[:1])
 
 
-def _loses_devices(failed: FailedCase) -> bool:
-    """Say whether nobody behind the judged pass need survive what it does; TVM's checker does not look for devices."""
-    return failed.evidence.kind in UNBUILT and loses_devices(failed)
-
-
 def _reads_shapes(failed: FailedCase) -> bool:
     return failed.evidence.kind == "uninitialized-read" and "heap_data[" in failed.evidence.details.error
 
@@ -107,6 +102,7 @@ def _modifies(failed: FailedCase) -> bool:
 
 _UNBUILT_RULES: tuple[_Rule, ...] = (
     pass_behind,
+    _if(_is_of_a_step, layout),
     lowering,
     _if(_is_of_kind("run-error"), retyped),
     *(_if(_is_of_a_step, each) for each in (pass_inside, sharing, unlowered)),
@@ -115,6 +111,7 @@ _FORM_RULES: tuple[_Rule, ...] = (
     _function,
     _if(_is_of_kind(*_OTHERWISE), hook_wrong),
     _if(_crashes, spoiler),
+    _if(_is_of_kind("ill-formed", SIGNATURE), stale),
     analysis_inside,
     pass_inside,
     sharing,
@@ -128,7 +125,7 @@ _FORM_RULES: tuple[_Rule, ...] = (
 )
 _RULES: tuple[tuple[_When, tuple[_Rule, ...]], ...] = (
     (_is_of_a_register, (lambda _: _MACHINE,)),
-    (_loses_devices, ()),
+    (lambda failed: failed.evidence.kind in UNBUILT and loses_infos(failed), ()),
     (_is_of_kind(*UNBUILT), _UNBUILT_RULES),
     (_reads_shapes, (lambda _: _SHAPES,)),
     (_is_of_kind("second-call-differs", "later-call-differs"), (overwriting,)),

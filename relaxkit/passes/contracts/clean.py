@@ -23,6 +23,7 @@ from relaxkit.passes.contract import (
 )
 from relaxkit.passes.contracts import laws
 from relaxkit.passes.contracts.shared import (
+    COPIES,
     NO_SUCH_FUNCTION,
     ONE_BY_ONE,
     PARTS_OF_LEVEL_ONE,
@@ -104,7 +105,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "InlinePrivateFunctions",
-        inside=("CanonicalizeBindings", "DeadCodeElimination"),  # inline_functions.cc: Finalize
+        inside=COPIES,
         operators=Operators(_DROPS_ONLY, fewer=("*",), more=("*",)),
         functions=Functions(_DROPS_ONLY, may_go=True),
         postconditions=stated(restructure.private_function_left),

@@ -119,7 +119,8 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "MergeCompositeFunctions",
-        inside=("ToNonDataflow", "DeadCodeElimination"),  # merge_composite_functions.cc
+        # merge_composite_functions.cc
+        inside=("ToNonDataflow", "DeadCodeElimination", "relax.utils.copy_with_new_vars"),
         preconditions=(private_composites,),
         postconditions=stated(grouping.work_not_kept, grouping.composites_not_merged),
         abi=Abi.ADDS_FUNCTIONS,

@@ -24,6 +24,7 @@ from relaxkit.passes.contract import (
 )
 from relaxkit.passes.contracts import laws
 from relaxkit.passes.contracts.shared import (
+    COPIES,
     IMPURE_IN_DATAFLOW,
     NO_SUCH_FUNCTION,
     PARTS_OF_LEVEL_ONE,
@@ -155,7 +156,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _OfParameters(
         "LiftTransformParams",
-        inside=("CanonicalizeBindings", "DeadCodeElimination"),  # lift_transform_params.cc
+        inside=COPIES,
         variants=(
             Variant(
                 r"consume_params",

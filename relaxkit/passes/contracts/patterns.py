@@ -11,7 +11,7 @@ from functools import partial
 
 from relaxkit.passes.claims import analysis, rewrite
 from relaxkit.passes.contract import Contract, Functions, Idempotence, Operators, Refusal, Variant, stated
-from relaxkit.passes.contracts.shared import ONE_BY_ONE, REWRITER, refused
+from relaxkit.passes.contracts.shared import COPIES, ONE_BY_ONE, REWRITER, refused
 from relaxkit.passes.preconditions import no_calls_in_place
 
 _MADE = tuple(
@@ -113,7 +113,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "inline_functions",
         where="relax",
-        inside=("CanonicalizeBindings", "DeadCodeElimination"),  # inline_functions.cc: VisitExpr_ of a function
+        inside=COPIES,
         functions=ONE_BY_ONE,
         operators=Operators("its documentation: a call becomes what the function does", ("*",), ("*",)),
         idempotence=Idempotence.NEVER,

@@ -67,6 +67,8 @@ PARTS_OF_LEVEL_ONE = (
 # src/relax/ir/dataflow_expr_rewriter.cc: what a pattern's rewriting ends with, until nothing changes.
 REWRITER = ("CanonicalizeBindings", "EliminateCommonSubexpr", "DeadCodeElimination", "relax.dpl.rewrite_call")
 """The rewriter of patterns, and the passes whose functions it calls."""
+COPIES = ("CanonicalizeBindings", "DeadCodeElimination", "relax.utils.copy_with_new_vars")
+"""What passes call that put a copy of a function elsewhere: inline_functions.cc, lift_transform_params.cc."""
 NEEDS_TARGET = Dependence(
     frozenset({Circumstance.NO_TARGET}),
     'python/tvm/relax/backend/utils.py: "Target not found. Please ensure that the target is annotated within the '
