@@ -98,7 +98,7 @@ def layout(failed: FailedCase) -> Blame | None:
     innocent = {name for name, alone in calls_alone(failed.given) if not shows(alone, failed.evidence)} - asked
     for name, alone in calls_alone(failed.made):
         if name in innocent and shows(alone, failed.evidence):
-            reason = f"it gives a call, which by itself is lowered in {step.ref.name}'s input, a layout that is not"
+            reason = f"it chooses a layout that cannot be lowered; what {step.ref.name} was given can"
             return Blame(f"{name} (its {LAYOUTS})", reason)
     return None
 

@@ -15,16 +15,17 @@ from tvm.relax.utils import copy_with_new_vars
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame
-from fuzzer.triage.blame.failed_case import FailedCase, calls_in, made_by, misread, shows, unsound
+from fuzzer.triage.blame.failed_case import SIGNATURE, FailedCase, calls_in, made_by, misread, shows, unsound
 from fuzzer.triage.blame.inference import Rebuilder
 from fuzzer.triage.blame.operators import retyped
 from fuzzer.triage.traits import ELEMENTARY
 from oracles.core.blame import first_writer, first_wrong, names_inside
 from oracles.core.evidence import names_any
 from oracles.core.module_facts import apply, complaint
+from oracles.core.objection import difference
 from oracles.core.verdict import Verdict
 from relaxkit.ir.call_types import ill_typed_call
-from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.walk import operator_of, places
 from relaxkit.passes.claims.analysis import use_missed
 from relaxkit.passes.contract import OracleName, Ran, Trait
@@ -160,25 +161,27 @@ def spoiler(failed: FailedCase) -> Blame | None:
 
 
 def stale(failed: FailedCase) -> Blame | None:
-    """Blame the pass, or the lowering, that changes a function's type and leaves a call of it for others to see.
+    """Blame the pass, or the lowering, that changes the type of a function, but not that of a call to it.
 
     TVM's checker asks a ``GlobalVar``, which remembers the type of its function as it was.
     """
 
+    known = dict(relax_functions(failed.given)) if failed.evidence.kind == SIGNATURE else {}
+    pairs = [(name, known[name], each) for name, each in relax_functions(failed.made) if name in known]
+    other = {name for name, old, new in pairs if difference(old.ret_ty, new.ret_ty) is not None}
+
     def leaves(module: Any) -> bool:
-        if (found := ill_typed_call(module, devices=False)) is None:
-            return False
-        callee, caller = found[0].partition(":")[0], found[1]
-        return names_any(failed.evidence, [f"expression {callee}("]) or failed.evidence.expected.startswith(
-            f"{caller}:"
-        )
+        found = ill_typed_call(module, devices=False)
+        # In the words of TVM's checker.
+        calls = [f"expression {var.name_hint}(" for var, _ in relax_items(module)]
+        return found is not None and (found[1] in other or names_any(failed.evidence, calls))
 
     running = [each for each in first_wrong(failed.built, failed.given, leaves) if each[0] in CONTRACTS]
     if not running or running[-1][0] in (failed.verdict.culprit, failed.step.ref.name):
         return None
     name, entered = running[-1]
-    reason = f"it leaves a call of a function whose type it changes, which shows only behind {failed.verdict.culprit}"
-    return (retyped(failed, entered) if Trait.LEGALIZES in CONTRACTS[name].traits else None) or Blame(name, reason)
+    lowered = retyped(failed, entered) if Trait.LEGALIZES in CONTRACTS[name].traits else None
+    return lowered or Blame(name, "it changes the type of a function, but not that of a call to it")
 
 
 def writer(failed: FailedCase) -> Blame | None:
