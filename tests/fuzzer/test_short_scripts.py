@@ -389,6 +389,38 @@ def test_a_result_that_depends_on_memory_is_shown_by_a_second_call(tmp_path: Pat
     assert any(run(second.text, second.ending, tmp_path).confirmed for _ in range(8))
 
 
+RESHAPED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def kernel(x: T.Buffer((T.int64(1), T.int64(2)), "float32"), y: T.Buffer((T.int64(2),), "float32")):
+        for i in range(T.int64(2)):
+            with T.sblock("kernel"):
+                v = T.axis.spatial(T.int64(2), i)
+                y[v] = x[T.int64(0), v]
+
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((1, 2), "float32")) -> R.Tensor((2,), "float32"):
+        if c:
+            with R.dataflow():
+                y = R.call_tir(Module.kernel, (x,), R.Tensor((2,), "float32"))
+                w = R.negative(y)
+                R.output(w)
+            z: R.Tensor((2,), "float32") = w
+        else:
+            z: R.Tensor((2,), "float32") = R.call_tir(Module.kernel, (x,), R.Tensor((2,), "float32"))
+        return z
+"""
+
+
+def test_what_is_left_in_a_branch_is_shown(tmp_path: Path) -> None:
+    """The pass gives back what it was given, so that no other module shows it."""
+    passes = (PassRef("RewriteDataflowReshape", "relax.transform.RewriteDataflowReshape()"),)
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(RESHAPED))), passes, 0)
+    (verdict,) = (each for each in judge_case(case, (OracleName.POSTCONDITION,)) if each.outcome is Outcome.FAIL)
+    assert shown(case, verdict, tmp_path).text.splitlines()[-1].startswith('assert "R.reshape(" in After.script()')
+
+
 CHOSEN = """
 @I.ir_module
 class Module:

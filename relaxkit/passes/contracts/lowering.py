@@ -65,6 +65,7 @@ ROWS: tuple[Contract, ...] = (
                 partial(lowering.reshapes_left, branches=True),
                 'its documentation says "all"; rewrite_dataflow_reshape.cc looks into no branch, and may mean it',
                 evidence=EvidenceClass.OURS,
+                shown='assert "R.reshape(" in After.script()',
             ),
             lowering.reshapes_changed,
         ),
