@@ -80,10 +80,7 @@ def use_missed(ran: Any) -> Iterator[Question]:
             yield Question("a use is not listed", said, f"{_OF}udchain(block)", right, {**known, "var": place.var})
 
 
-@claimed(
-    "shapes are told",
-    'documentation of get_shape_of: "It will try to return symbolic function when possible"',
-)
+@claimed("shapes are told", 'documentation of get_shape_of: "It will try to return symbolic function when possible"')
 @asking
 def shape_missed(ran: Any) -> Iterator[Question]:
     """Ask for the shape of each tensor: it is that of its type, or a question for it at run time."""
