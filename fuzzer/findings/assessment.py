@@ -106,10 +106,10 @@ class Assessment:
         evidence: What it rests on; a finding that rests on a claim of ours is a question.
         severity: How grave it is.
         blame: The name of what is at fault: a pass, of Relax or TIR, or another part of TVM (``Culprit``).
-        reason: Why it is no graver, and how it is known that something else than the judged pass is at fault; empty
-            where there is nothing to say.
+        reason: Why it is no graver, or graver than it seems; empty where there is nothing to say.
         stock: Whether a default pipeline runs the judged pass.
         final: Whether triage has looked at the minimized case.
+        grounds: How it is known that something else than the judged pass is at fault; empty where nothing is.
     """
 
     evidence: EvidenceClass
@@ -118,6 +118,7 @@ class Assessment:
     reason: str = ""
     stock: bool = False
     final: bool = False
+    grounds: str = ""
 
     @property
     def grade(self) -> str:
@@ -131,13 +132,19 @@ class Assessment:
 
     def beside(self, judged: str) -> str:
         """Say who is at fault where it is not the judged pass, and why the finding is no graver; empty for neither."""
-        return "; ".join(filter(None, (f"at fault: {self.blame}" if self.blame != judged else "", self.reason)))
+        at_fault = f"at fault: {self.blame}"
+        return "; ".join(filter(None, (at_fault, self.why) if self.blame != judged else (self.reason,)))
+
+    @property
+    def why(self) -> str:
+        """All that is said of the severity and of what is at fault."""
+        return "; ".join(filter(None, (self.reason, self.grounds)))
 
     def to_object(self) -> dict[str, object]:
         """Give what ``--json`` prints of it."""
         return {
             "class": self.evidence.value, "severity": self.severity.value, "blame": self.blame,
-            "severity_reason": self.reason, "final": self.final,
+            "severity_reason": self.why, "final": self.final,
         }  # fmt: skip
 
 
@@ -202,8 +209,7 @@ def assess(verdict: Verdict, rare: Sequence[Rarity], blame: Blame, stock: bool) 
     why = ""
     if telling and severity in _DEMOTED:
         severity, why = _DEMOTED[severity], f"needs {' and '.join(map(str, telling))}"
-    reason = "; ".join(filter(None, (why, blame.reason)))
-    return Assessment(evidence_class(verdict), severity, blame.name, reason, stock, final=True)
+    return Assessment(evidence_class(verdict), severity, blame.name, why, stock, final=True, grounds=blame.reason)
 
 
 def provisional(verdict: Verdict) -> Assessment:

@@ -66,16 +66,16 @@ def weigh(
     loud = gravest(verdict) is Severity.S3 and not evidence.is_death and (told or evidence.details.harm is Harm.BROKEN)
     silent = at_fault.silent and gravest(verdict) is not Severity.S1
     claimed = verdict.oracle is OracleName.POSTCONDITION and (silent or evidence.details.harm is Harm.WRONG)
-    found = judge.ask(_asked("wrong"), case, first[0], verdict.culprit) if loud or claimed else None
+    harm = judge.ask(_asked("wrong"), case, first[0], verdict.culprit) if loud or claimed else None
     wrong, shown = "so results are wrong, too" if silent else "", []
-    if isinstance(found, Died) and found.death is Death.SIGNAL:
-        wrong = f"the program crashes when it runs ({found.kind})"
-    elif isinstance(found, tuple):
-        wrong, shown = f"results are wrong, too ({found[1].shown.kind})", [found]
+    if isinstance(harm, Died) and harm.death is Death.SIGNAL:
+        wrong = f"the program crashes when it runs ({harm.kind})"
+    elif isinstance(harm, tuple):
+        wrong, shown = f"results are wrong, too ({harm[1].shown.kind})", [harm]
     if wrong:
         verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
-        at_fault = replace(at_fault, reason="; ".join(filter(None, (at_fault.reason, wrong))))
-    return assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit)), shown
+    found = assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
+    return replace(found, reason="; ".join(filter(None, (found.reason, wrong)))), shown
 
 
 def of_the_inputs(verdict: Verdict) -> list[Rarity]:

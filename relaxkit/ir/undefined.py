@@ -188,7 +188,7 @@ def _without(var: Any, name: str, given: Mapping[str, relax.Function], after: tv
     does = "returns" if any(each.same_as(var) for each in expressions(function.body.body)) else "uses"
     added = (place for other, each in relax_functions(after) if other not in given for place in places(each))
     if lost and origin in map(bound, added):
-        return f"moves {origin} to another function, though {name} still {does} it"
+        return f"moves {origin} to another function, but {name} still {does} it"
     for made in (bound(place) for place in places(function) if name_of(place.var) == name_of(var)):
         if made.startswith(_RESULT) and origin.startswith(_RESULT) and made != origin:
             old, new = (each.removeprefix(_RESULT) for each in (origin, made))

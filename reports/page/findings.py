@@ -69,7 +69,7 @@ def finding_rows(
             "final": finding.assessment.final,
             "class": finding.assessment.evidence.words,
             "blame": finding.assessment.blame,
-            "why": finding.assessment.reason,
+            "why": finding.assessment.why,
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),
             "count": finding.count,
             "line": title_line(finding),

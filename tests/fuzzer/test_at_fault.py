@@ -116,7 +116,7 @@ def test_a_pass_inside_is_blamed_for_what_it_does_by_itself(
 ) -> None:
     found = weighed(worker, case_of(make(), judged), OracleName.WELL_FORMED)
     assert found.blame == "CanonicalizeBindings"
-    assert judged in found.reason
+    assert judged in found.grounds
 
 
 @I.ir_module
@@ -154,7 +154,7 @@ def test_the_rewriter_of_patterns_is_blamed_for_what_it_does_when_it_gives_calls
     judged = PassRef(expression.split(".")[-1].removesuffix("()"), expression)
     found = weighed(worker, Case(str(tvm.ir.save_json(module)), (judged,), 0), oracle)
     assert found.blame == "relax.dpl.rewrite_call"
-    assert judged.name in found.reason
+    assert judged.name in found.grounds
 
 
 def of_weaker() -> Any:
@@ -192,7 +192,7 @@ def test_the_elimination_of_what_a_pass_computes_twice_is_blamed_where_it_fails_
 ) -> None:
     found = weighed(worker, case_of(module, judged), OracleName.WELL_FORMED)
     assert found.blame == "EliminateCommonSubexpr"
-    assert f"{judged} runs it" in found.reason
+    assert f"{judged} runs it" in found.grounds
     case = case_of(module, judged)
     verdict = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
     shown = sharing_alone(case, verdict, found.blame)

@@ -38,7 +38,7 @@ def worker() -> Iterator[IsolatedWorker]:
 def test_type_inference_is_blamed_for_what_the_builder_alone_raises(worker: IsolatedWorker) -> None:
     found = of_corpus(worker, "update-param-type-eye-like")
     assert found.blame == "type inference of eye_like"
-    assert "with the block builder alone" in found.reason
+    assert "with the block builder alone" in found.grounds
 
 
 def test_the_rebuilt_module_is_asked_with_the_types_that_the_pass_was_asked_for() -> None:
@@ -177,7 +177,7 @@ def test_an_operator_is_blamed_for_what_its_own_function_raises(worker: Isolated
     (run,) = (ref.build() for ref in of_layouts(Convolved).passes)
     found = weighed(worker, of_layouts(run(Convolved)), OracleName.CRASH)
     assert found.blame == "relax.nn.conv2d (its FRelaxInferLayout)"
-    assert "by itself" in found.reason
+    assert "by itself" in found.grounds
 
 
 @I.ir_module

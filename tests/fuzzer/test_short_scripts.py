@@ -176,9 +176,11 @@ def test_the_head_says_how_grave_it_is_and_who_is_at_fault() -> None:
     other = Assessment(EvidenceClass.HARD, Severity.S4, "LambdaLift", "needs local functions", final=True)
     head = short_forms(case, verdict, other).scripts[0].text.partition("\n\n")[0].splitlines()
     assert "Severity S4." in " ".join(head)
-    assert "# at fault: LambdaLift; needs local functions." in head
-    own = Assessment(EvidenceClass.HARD, Severity.S3, verdict.culprit, final=True)
-    assert "at fault" not in short_forms(case, verdict, own).scripts[0].text
+    assert "# At fault: LambdaLift; needs local functions." in head
+    own = Assessment(EvidenceClass.HARD, Severity.S4, verdict.culprit, "needs closures", grounds="LambdaLift runs it")
+    text = short_forms(case, verdict, own).scripts[0].text
+    assert "# Needs closures.\n" in text, "of what is shown by itself nobody asks how it was found"
+    assert "at fault" not in text.lower()
 
 
 UNTYPED = """

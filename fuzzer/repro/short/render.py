@@ -121,7 +121,7 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
         expected = f"{due}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
     blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
-    return [*_comment(title, 2), *_comment(told, 2), *(_comment(f"{blame}.", 2) if blame else [])]
+    return [*_comment(title, 2), *_comment(told, 2), *(_comment(f"{blame[0].upper()}{blame[1:]}.", 2) if blame else [])]
 
 
 def _comment(text: str, most: int) -> list[str]:

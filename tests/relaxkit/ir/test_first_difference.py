@@ -145,7 +145,7 @@ def test_the_result_of_an_operator_that_is_gone_is_undefined() -> None:
 def test_what_has_gone_to_another_function_is_told() -> None:
     main = module("lv = R.tanh(x)\nreturn lv")["main"]
     rest = relax.Function(main.params, relax.SeqExpr([], main.body.body), main.ret_ty, main.is_pure, main.attrs)
-    said = "moves the result of relax.tanh to another function, though main still returns it"
+    said = "moves the result of relax.tanh to another function, but main still returns it"
     assert next(undefined(broken(main), broken(rest, captured=main))) == said
     said = "removes the result of relax.tanh, which main still returns"
     assert next(undefined(broken(main, captured=main), broken(rest, captured=main))) == said, "it was there before"
