@@ -147,6 +147,14 @@ def tuned(module: Any, factor: int, tuner: str = "") -> Any:
         return relax.transform.MetaScheduleApplyDatabase(enable_warning=bool(tuner))(module)
 
 
+def apply_empty_database(module: Any) -> Any:
+    """Apply ``MetaScheduleApplyDatabase`` without any record: what it does of itself needs none."""
+    from tvm.s_tir import meta_schedule
+
+    with tvm.target.Target({"kind": "llvm", "num-cores": 1}), meta_schedule.database.MemoryDatabase():
+        return relax.transform.MetaScheduleApplyDatabase()(module)
+
+
 def _measure_nothing(name: str) -> None:
     """Replace a tuner of this process: once and for good, as TVM keeps the first one that it finds."""
     replaced = f"{name}_replaced"

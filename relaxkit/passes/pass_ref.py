@@ -52,12 +52,12 @@ def namespace() -> dict[str, Any]:
     from tvm.script import relax as script_relax
     from tvm.script import tirx as script_tirx
 
-    from relaxkit.passes.helpers import configured, relaid, tuned
+    from relaxkit.passes.helpers import apply_empty_database, configured, relaid, tuned
 
     return {
         "np": np, "tvm": tvm, "relax": relax, "tirx": tirx, "is_const": is_const, "is_op": is_op, "is_tuple": is_tuple,
         "is_tuple_get_item": is_tuple_get_item, "wildcard": wildcard, "I": ir, "R": script_relax, "T": script_tirx,
-        "configured": configured, "relaid": relaid, "tuned": tuned,
+        "configured": configured, "relaid": relaid, "tuned": tuned, "apply_empty_database": apply_empty_database,
     }  # fmt: skip
 
 

@@ -17,6 +17,8 @@ HELPERS = ("relaxkit/passes/helpers.py",)
 """The file with functions of ours that the text of a pass calls: a script has copies of those."""
 DIRECT = {"relaid": suggestions}
 """What yields the calls of TVM in a function of ours that may raise, each with the module that it is for."""
+PLAIN = {"tuned": "apply_empty_database"}
+"""The functions of ours in whose place a shorter one may do, which is given the module alone."""
 _KINDS = {"relax.transform.function_pass": True, "tvm.transform.module_pass": False}
 """What makes a pass of a lambda, and whether that is for functions."""
 
@@ -94,6 +96,15 @@ def edited(ref: PassRef) -> tuple[str, str, PassRef] | None:
     match tree_of(form.call):
         case ast.Call(ast.Call() as made, [ast.Call(ast.Attribute(ast.Name(given))) as edit]) if given == form.given:
             return given, _text(edit), PassRef(ref.name, _text(made))
+    return None
+
+
+def plainer(ref: PassRef) -> PassRef | None:
+    """Return a pass with the shorter function of ours; ``None`` where it calls none that has one."""
+    tree = tree_of(ref.expression)
+    for call in (each for each in ast.walk(tree) if _called(each) in PLAIN):
+        call.func, call.args = ast.Name(PLAIN[_called(call)]), call.args[:1]
+        return PassRef(ref.name, _text(tree))
     return None
 
 

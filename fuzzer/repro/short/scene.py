@@ -18,7 +18,7 @@ from fuzzer.core.text import first_line, without_headers
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH
-from fuzzer.repro.short.passes import WrittenPass, edited, written
+from fuzzer.repro.short.passes import WrittenPass, edited, plainer, written
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import Result, apply, equal
 from relaxkit.ir.functions import relax_functions
@@ -249,6 +249,8 @@ def scenes(failure: FailingCase) -> Iterator[Scene]:
             given, edit, alone = first
             changed = eval(edit, {**namespace(), given: from_json_graph_str(stages[place])})
             yield Scene(failure, str(tvm.ir.save_json(changed)), (), (alone,), index)
+        if (plain := plainer(whole[index])) is not None:
+            yield Scene(failure, stages[place], (), (plain,), index)
         yield Scene(failure, stages[place], (), (whole[index],), index)
         if len(rest := _acting(whole[index:], stages[place:])) > 1:
             yield Scene(failure, stages[place], (), rest, index)

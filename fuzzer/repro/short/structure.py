@@ -169,7 +169,7 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
         yield from roundtrip(_output(scene))
     lines, name = scene.applied(), scene.subject
     if evidence.kind == UNLISTED_DEVICE:
-        line = f"""assert ':-1:' not in {name}.script(), "a tensor is on a device that the module does not list\""""
+        line = f'assert ":-1:" not in {name}.script()  # so TVM writes a device that the module does not list'
         yield failing(shown(scene), line)
         return
     if evidence.kind == UNPRINTABLE_NAME:

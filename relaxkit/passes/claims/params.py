@@ -314,7 +314,7 @@ def parameter_type_not_updated(ran: Any) -> str:
 @claimed(
     "no type mentions the old device",
     "its documentation: update the virtual device",
-    shown='assert ":-1:" not in After.script()  # a device that the module does not list any more',
+    shown='assert ":-1:" not in After.script()  # so TVM writes a device that the module does not list',
 )
 def old_device_left(ran: Any) -> str:
     """Find a type that mentions the device that was replaced."""
