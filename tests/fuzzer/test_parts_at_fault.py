@@ -508,7 +508,7 @@ class Recursive:
 def test_the_copying_of_functions_is_blamed_for_what_it_does_by_itself(worker: IsolatedWorker) -> None:
     found = weighed(worker, case_of(Recursive, "LiftTransformParams"), OracleName.WELL_FORMED)
     assert found.blame == "relax.utils.copy_with_new_vars"
-    assert "LiftTransformParams runs it" in found.reason
+    assert "LiftTransformParams runs it" in found.grounds
     assert of_corpus(worker, "inline-private-symbolic").blame == "InlinePrivateFunctions"
 
 
