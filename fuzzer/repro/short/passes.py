@@ -102,9 +102,10 @@ def edited(ref: PassRef) -> tuple[str, str, PassRef] | None:
 def plainer(ref: PassRef) -> PassRef | None:
     """Return a pass with the shorter function of ours; ``None`` where it calls none that has one."""
     tree = tree_of(ref.expression)
-    for call in (each for each in ast.walk(tree) if _called(each) in PLAIN):
-        call.func, call.args = ast.Name(PLAIN[_called(call)]), call.args[:1]
-        return PassRef(ref.name, _text(tree))
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and (plain := PLAIN.get(_called(call))):
+            call.func, call.args = ast.Name(plain), call.args[:1]
+            return PassRef(ref.name, _text(tree))
     return None
 
 
