@@ -67,19 +67,20 @@ def configuration(seed: int) -> Any:
     return Config(seed, pass_names(), (), tuple(OracleName), None, 1.0, 1)
 
 
-def structural(seed: int, shards: range, stages: Stages, shares: bool = True) -> int:
-    """Judge shards by the structural oracles as in a campaign; returns the number of subjects."""
+def structural(seed: int, shards: range, stages: Stages, shares: bool = True) -> tuple[int, int]:
+    """Judge shards by the structural oracles as in a campaign; returns how many subjects, and invalid verdicts."""
     from fuzzer.shard.draw import SHARD_EXAMPLES, draw_subjects, subjects_per_module
     from fuzzer.shard.shard import ShardTask, input_seed
     from fuzzer.shard.shares import not_asked
     from oracles.core.module_facts import ModuleFacts
     from oracles.core.subject import Subject
+    from oracles.core.verdict import Outcome
     from oracles.judge import judge
     from relaxkit.passes.contract import OracleName
 
     config = configuration(seed)
     oracles = tuple(name for name in OracleName if name is not OracleName.NUMERIC)
-    subjects = 0
+    subjects = invalid = 0
     for shard in shards:
         for number in range(SHARD_EXAMPLES // (per_module := subjects_per_module(config))):
             stages.begin("draw")
@@ -94,10 +95,11 @@ def structural(seed: int, shards: range, stages: Stages, shares: bool = True) ->
                     facts.module, passes, input_seed=seed_of, stage=stages.begin, facts=facts, sampled=True
                 )
                 left = not_asked((seed, shard, index), passes, seed_of, oracles) if shares else ()
-                judge(subject, [name for name in oracles if name not in left])
+                verdicts = judge(subject, [name for name in oracles if name not in left])
+                invalid += sum(each.outcome is Outcome.INVALID for each in verdicts)
                 subjects += 1
     stages.end()
-    return subjects
+    return subjects, invalid
 
 
 def numeric(seed: int, shards: range) -> tuple[int, float]:
@@ -148,13 +150,14 @@ def measure(shards: int, seed: int) -> dict[str, Any]:
     begun = startup()
     structural(seed, range(2), Stages())  # warm-up: what is computed once for a process
     stages = Stages()
-    subjects = structural(seed, range(2, 2 + shards), stages)
+    subjects, invalid = structural(seed, range(2, 2 + shards), stages)
     total = sum(stages.seconds.values())
     warm = max(1, shards // 4)
     numeric(seed, range(warm))
     compared, spent = numeric(seed, range(warm, warm + max(1, shards // 2)))
     return {
         "subjects": subjects,
+        "invalid_verdicts": invalid,
         "subjects_per_second_per_core": subjects / total,
         "numeric_comparisons": compared,
         "numeric_per_second_per_core": compared / spent,
