@@ -112,6 +112,13 @@ class DistributedBody:
         call = relax.call_tir if self.annotated else R.dist.call_tir
         return self.emit(call(var, list(operands), list(types)))
 
+    def local_kernel(self, name: str, value: Any) -> Any:
+        """Return a kernel that takes what one device has of a value."""
+        local = dims_of(value)
+        if axis_of(value) >= 0:
+            local[axis_of(value)] //= int(self.mesh.shape[0])
+        return function_of(self.scope, _KERNELS[name], [Value(None, relax.TensorType(local, "float32"))])
+
 
 def _mesh(scope: Scope) -> Any:
     """Return the mesh of the module, or a new one."""
@@ -252,12 +259,16 @@ def _summed(body: DistributedBody, value: Any) -> Any:
     """Bind what passes make of kernels: a call of one that sees its own part, and the sum of what devices have."""
     if body.annotated:
         return _elementwise(body, value)
-    local = dims_of(value)
-    if axis_of(value) >= 0:
-        local[axis_of(value)] //= int(body.mesh.shape[0])
-    var = function_of(body.scope, _KERNELS["te_add_one"], [Value(None, relax.TensorType(local, "float32"))])
-    part = body.emit(op.distributed.call_tir_local_view(var, [value], value.ty))
+    part = body.emit(op.distributed.call_tir_local_view(body.local_kernel("te_add_one", value), [value], value.ty))
     return body.emit(op.ccl.allreduce(part, "sum")) if axis_of(value) < 0 else part
+
+
+def two_local_outputs(body: DistributedBody) -> Any:
+    """Bind a kernel of two results that sees the part of one device only."""
+    value = body.operand((body.dim(), body.dim()), body.some_axis())
+    kernel = body.local_kernel("scale_and_shift", value)
+    both = body.emit(op.distributed.call_tir_local_view(kernel, [value], [value.ty] * 2))
+    return body.emit(op.add(*(body.emit(relax.TupleGetItem(both, field)) for field in range(2))))
 
 
 def _renamed(body: DistributedBody, value: Any) -> Any:
@@ -276,8 +287,8 @@ _HELD = (
 )  # fmt: skip
 
 
-def add(scope: Scope, annotated: bool) -> None:
-    """Add a distributed function to the module.
+def add(scope: Scope, annotated: bool, draw: Callable[[DistributedBody], Any] = DistributedBody.draw) -> None:
+    """Add a distributed function to the module, whose body ``draw`` binds.
 
     Raises:
         Infeasible: when the module has no room for a function, or may not have what this one may hold.
@@ -291,7 +302,7 @@ def add(scope: Scope, annotated: bool) -> None:
     function = block_function(
         scope.builder,
         parameters,
-        lambda emit: DistributedBody(scope, annotated, dataflow, parameters, emit).draw(),
+        lambda emit: draw(DistributedBody(scope, annotated, dataflow, parameters, emit)),
         {"global_symbol": name},
         dataflow,
     )

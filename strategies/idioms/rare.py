@@ -12,6 +12,7 @@ import tvm
 from tvm import relax, te, tirx
 
 from strategies.constructs import composites, shapes
+from strategies.idioms import distributed
 from strategies.idioms.idiom import BlockKind, IdiomTable
 from strategies.idioms.parts import UNIT, added, floats, fresh, joined, product, relu, tensor, variable, width
 from strategies.idioms.stages import UNMERGEABLE
@@ -33,6 +34,13 @@ op = relax.op
 TABLE = IdiomTable()
 
 
+def _symbol(scope: Scope) -> Any:
+    """Draw a symbolic dim; raises ``Infeasible`` when there is none and no room for a parameter that defines one."""
+    if not scope.frame.symbol_list and not scope.can_add_parameter():
+        raise Infeasible("no room for a parameter that defines a dim")
+    return scope.pick(tuple(scope.frame.symbol_list or shapes.symbol_parameter(scope).shape[:1]))
+
+
 @TABLE.idiom("CombineParallelMatmul", needs=(Feature.SYMBOLIC_SHAPES,))
 def uneven_matmuls(scope: Scope) -> Value:
     """Plant products of one left side with weights of symbolic width, or with batches of weights."""
@@ -40,10 +48,7 @@ def uneven_matmuls(scope: Scope) -> Value:
     left = tensor(scope, [*batch, 2, 3])
     widths: list[Dim] = [2, 3, 2, 1][: 2 + scope.index(3)]
     if not batch or scope.flip():
-        if not scope.frame.symbol_list and not scope.can_add_parameter():
-            raise Infeasible("no room for a parameter that defines a dim")
-        defined = scope.frame.symbol_list or shapes.symbol_parameter(scope).shape[:1]
-        symbol = scope.pick(tuple(defined))
+        symbol = _symbol(scope)
         widths[scope.index(len(widths))] = symbol
     activation = scope.pick((None, None, op.nn.relu, op.nn.gelu, op.nn.silu, op.nn.gelu_tanh))
     biased = scope.index(3) == 2
@@ -347,12 +352,13 @@ def seldom_called(scope: Scope) -> Value:
     "StaticPlanBlockMemory",
     needs=(Feature.LOWERED, Feature.SYMBOLIC_SHAPES, Feature.NON_EXECUTABLE, Feature.FUNCTION_ATTRS),
     place=BlockKind.ORDINARY,
+    weight=2,
 )
 def planned_dims(scope: Scope) -> Value:
-    """Plant allocations of symbolic dims, and a call that is given such a dim, in a function that bounds some."""
-    if scope.frame.pure_only or not (scope.frame.symbol_list or scope.can_add_parameter()):
-        raise Infeasible("no room for lowered code, or for a parameter that defines a dim")
-    dim = scope.pick(tuple(scope.frame.symbol_list or shapes.symbol_parameter(scope).shape[:1]))
+    """Plant allocations of symbolic dims, and calls that are given such dims or memory, in a function that bounds some."""
+    if scope.frame.pure_only:
+        raise Infeasible("no room for lowered code")
+    dim = _symbol(scope)
     scope.frame.impure = True
     if not scope.frame.called and not scope.branches:
         scope.frame.attrs |= {"tir_var_upper_bound": {dim.name: 8}, "tir_non_negative_var": [dim.name]}
@@ -364,6 +370,7 @@ def planned_dims(scope: Scope) -> Value:
     kernel = te.create_prim_func([row, te.compute(row.shape, lambda at: row[at] * 2.0)], index_dtype_override="int64")
     var = scope.builder.add_func(kernel.without_attr("global_symbol"), "filled")
     scope.builder.emit(op.vm.call_tir_dyn(var, [made.expr, relax.ShapeExpr([dim])]), "_")
+    scope.builder.emit(op.call_builtin_with_ctx("vm.builtin.outside", [made.expr], ty_args=[made.ty]), "_")
     scope.values.remove(room)
     return made
 
@@ -425,3 +432,80 @@ def several_lefts(scope: Scope) -> Value:
         out = product(scope, lefts[at % 2], variable(scope, fresh(scope, [3, width(scope)], "float32")))
         made.append(added(scope, out, variable(scope, fresh(scope, out.shape[-1:], "float32"))) if at % 2 else out)
     return joined(scope, made)
+
+
+Seen = Callable[..., Any]
+
+_LAID_OUT = (
+    (op.nn.conv3d, (1, 2, 2, 2, 4), (1, 1, 1, 4, 4), "NDHWC", "DHWIO"),
+    (op.nn.conv2d_transpose, (1, 2, 2, 4), (1, 1, 4, 4), "NHWC", "HWIO"),
+    (op.nn.conv3d_transpose, (1, 2, 2, 2, 4), (1, 1, 1, 4, 4), "NDHWC", "DHWIO"),
+)
+"""Convolutions, the dims of their operands and their layouts, of which the output has the same unless told."""
+
+
+def _laid_out(seen: Seen, at: int) -> Any:
+    convolution, data, weight, layout, kernel = _LAID_OUT[at]
+    return convolution(seen(*data), seen(*weight), data_layout=layout, kernel_layout=kernel)
+
+
+_FORMS: tuple[Callable[[Seen, Any], Any], ...] = (
+    lambda seen, dim: op.nn.batch_norm(seen(4, dim), *(seen(4) for _ in range(4)), axis=1),
+    lambda seen, dim: op.nn.batch_flatten(seen(rank=4)),
+    lambda seen, dim: op.quantize(seen(4, 4, dtype=None), seen(4), seen(4, dtype="int8"), 1, "int8"),
+    lambda seen, dim: op.dequantize(seen(4, 4, dtype=None), seen(4), seen(4, dtype="int8"), 1, "float32"),
+    lambda seen, dim: op.dequantize(seen(4, dtype="float8_e5m2"), seen(4), seen(4, dtype="float16"), 0, "float32"),
+    lambda seen, dim: op.take(seen(4, 4), tirx.IntImm("int64", 1), axis=0),
+    lambda seen, dim: op.multinomial_from_uniform(seen(rank=-1), seen(2, 1), seen(2, 1, dtype="int64")),
+    lambda seen, dim: op.less(tirx.FloatImm("float32", 1.0), seen(4, 4)),
+    lambda seen, dim: op.less(seen(4, 4), tirx.FloatImm("float32", 1.0)),
+    lambda seen, dim: op.strided_slice(seen(dim, 4), [0], [1], [dim]),
+    lambda seen, dim: op.memory.view(seen(4, 4, dtype=None), relax.ShapeExpr([4])),
+    lambda seen, dim: op.memory.view(seen(rank=-1, dtype=None), relative_byte_offset=tirx.IntImm("int64", 0)),
+    lambda seen, dim: op.memory.view(seen(dim), relax.ShapeExpr([(dim + 3) // 4, 4])),
+    lambda seen, dim: op.ccl.allgather(seen(rank=2), 2),
+    lambda seen, dim: op.call_inplace_packed(
+        "outside", *(given := [seen(4), seen(2)]), inplace_indices=[0, 1], ty_args=[each.ty for each in given]
+    ),
+    lambda seen, dim: _laid_out(seen, 0),
+    lambda seen, dim: _laid_out(seen, 1),
+    lambda seen, dim: _laid_out(seen, 2),
+)
+"""Operators in forms that are rare: of operands of which a part is unknown, or of numbers instead of tensors."""
+
+
+@TABLE.idiom("LegalizeOps", needs=(Feature.NON_EXECUTABLE, Feature.SYMBOLIC_SHAPES, Feature.TUPLES), weight=4)
+def rare_forms(scope: Scope) -> Value:
+    """Plant operators in rare forms, of what a function outside of the module gives."""
+    value, dim = tensor(scope, [4, 4]), _symbol(scope)
+
+    def seen(*dims: Dim, rank: int | None = None, dtype: str | None = "float32") -> Any:
+        known = relax.TensorType(list(dims), dtype) if rank is None else relax.TensorType(None, dtype, ndim=rank)
+        return scope.builder.emit(op.call_pure_packed("outside", value.expr, ty_args=known))
+
+    made = [scope.emit(scope.pick(_FORMS)(seen, dim)) for _ in range(6 + scope.index(3))]
+    return joined(scope, [scope.item(each, 0) if each.is_tuple else each for each in made])
+
+
+@TABLE.idiom("LowerRuntimeBuiltin", "CallTIRRewrite", needs=(Feature.TUPLES,), weight=2)
+def implied_operands(scope: Scope) -> Value:
+    """Plant a kernel whose operands are one variable, a tuple or a result of two, and views without a shape."""
+    half = fresh(scope, [width(scope), 3], "int32", Bounds(0, 100, True))
+    other = fresh(scope, half.shape, half.dtype, half.known)
+    parts = [Value(None, half.ty, half.known)] * 2
+    pair = scope.emit(relax.Tuple([half.expr, other.expr]), parts=parts)
+    if scope.flip():
+        both = scope.emit(op.concat([half.expr, other.expr], 0), half.known)
+        pair = scope.emit(op.split(both.expr, 2), parts=parts)
+    add = next(kernel for kernel in KERNELS if kernel.name == "te_add")
+    operands = [kernels.function_of(scope, add, [half, other]), pair.expr]
+    total = scope.emit(relax.Call(tvm.ir.Op.get("relax.call_tir"), operands, ty_args=[half.ty]), Bounds(0, 200, True))
+    unsigned = scope.emit(op.memory.view(total.expr, None, "uint32"), total.known)
+    return scope.emit(op.memory.view(unsigned.expr, None, relax.Tuple([]), tirx.IntImm("int64", 0)), total.known)
+
+
+@TABLE.idiom("LowerDistIR", needs=(Feature.DISTRIBUTED, Feature.NON_EXECUTABLE), weight=2)
+def local_outputs(scope: Scope) -> Value:
+    """Plant a public function of distributed tensors beside this one, whose kernel of two results sees one device."""
+    distributed.add(scope, False, distributed.two_local_outputs)
+    return scope.tensor()

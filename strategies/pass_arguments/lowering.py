@@ -68,6 +68,7 @@ LAYOUTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "relax.nn.conv2d_transpose": (("NHWC", "IHWO"), ("NHWC", "HWIO")),
     "relax.nn.conv1d_transpose": (("NWC", "IWO"), ("NWC", "WIO")),
     "relax.nn.conv3d_transpose": (("NDHWC", "IDHWO"), ("NDHWC", "DHWIO")),
+    "relax.image.resize2d": (("NHWC",), ("HWNC",)),
 }
 """Operator -> layouts of data, weight and, where there are three, of the output."""
 
