@@ -355,7 +355,7 @@ def seldom_called(scope: Scope) -> Value:
     weight=2,
 )
 def planned_dims(scope: Scope) -> Value:
-    """Plant allocations of symbolic dims, and calls that are given such dims or memory, in a function that bounds some."""
+    """Plant allocations of symbolic dims, and calls that take such dims or memory, in a function that bounds some."""
     if scope.frame.pure_only:
         raise Infeasible("no room for lowered code")
     dim = _symbol(scope)
