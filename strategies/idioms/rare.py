@@ -452,8 +452,8 @@ def _laid_out(seen: Seen, at: int) -> Any:
 _FORMS: tuple[Callable[[Seen, Any], Any], ...] = (
     lambda seen, dim: op.nn.batch_norm(seen(4, dim), *(seen(4) for _ in range(4)), axis=1),
     lambda seen, dim: op.nn.batch_flatten(seen(rank=4)),
-    lambda seen, dim: op.quantize(seen(4, 4, dtype=None), seen(4), seen(4, dtype="int8"), 1, "int8"),
-    lambda seen, dim: op.dequantize(seen(4, 4, dtype=None), seen(4), seen(4, dtype="int8"), 1, "float32"),
+    lambda seen, dim: op.quantize(seen(rank=2, dtype=None), seen(4), seen(4, dtype="int8"), 1, "int8"),
+    lambda seen, dim: op.dequantize(seen(rank=2, dtype=None), seen(4), seen(4, dtype="int8"), 1, "float32"),
     lambda seen, dim: op.dequantize(seen(4, dtype="float8_e5m2"), seen(4), seen(4, dtype="float16"), 0, "float32"),
     lambda seen, dim: op.take(seen(4, 4), tirx.IntImm("int64", 1), axis=0),
     lambda seen, dim: op.multinomial_from_uniform(seen(rank=-1), seen(2, 1), seen(2, 1, dtype="int64")),
@@ -489,17 +489,14 @@ def rare_forms(scope: Scope) -> Value:
 
 @TABLE.idiom("LowerRuntimeBuiltin", "CallTIRRewrite", needs=(Feature.TUPLES,), weight=2)
 def implied_operands(scope: Scope) -> Value:
-    """Plant a kernel whose operands are one variable, a tuple or a result of two, and views without a shape."""
-    half = fresh(scope, [width(scope), 3], "int32", Bounds(0, 100, True))
-    other = fresh(scope, half.shape, half.dtype, half.known)
-    parts = [Value(None, half.ty, half.known)] * 2
-    pair = scope.emit(relax.Tuple([half.expr, other.expr]), parts=parts)
-    if scope.flip():
-        both = scope.emit(op.concat([half.expr, other.expr], 0), half.known)
-        pair = scope.emit(op.split(both.expr, 2), parts=parts)
+    """Plant a kernel whose operands are the two results of an operator in one variable, and views without a shape."""
+    rows, known = width(scope), Bounds(0, 100, True)
+    both = fresh(scope, [2 * rows, 3], "int32", known)
+    half = Value(None, relax.TensorType([rows, 3], both.dtype), known)
+    halves = scope.emit(op.split(both.expr, 2), parts=[half] * 2)
     add = next(kernel for kernel in KERNELS if kernel.name == "te_add")
-    operands = [kernels.function_of(scope, add, [half, other]), pair.expr]
-    total = scope.emit(relax.Call(tvm.ir.Op.get("relax.call_tir"), operands, ty_args=[half.ty]), Bounds(0, 200, True))
+    operands = [kernels.function_of(scope, add, [half, half]), halves.expr]
+    total = scope.emit(relax.Call(tvm.ir.Op.get("relax.call_tir"), operands, ty_args=[half.ty]), known + known)
     unsigned = scope.emit(op.memory.view(total.expr, None, "uint32"), total.known)
     return scope.emit(op.memory.view(unsigned.expr, None, relax.Tuple([]), tirx.IntImm("int64", 0)), total.known)
 
