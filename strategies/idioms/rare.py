@@ -434,22 +434,7 @@ def several_lefts(scope: Scope) -> Value:
     return joined(scope, made)
 
 
-Seen = Callable[..., Any]
-
-_LAID_OUT = (
-    (op.nn.conv3d, (1, 2, 2, 2, 4), (1, 1, 1, 4, 4), "NDHWC", "DHWIO"),
-    (op.nn.conv2d_transpose, (1, 2, 2, 4), (1, 1, 4, 4), "NHWC", "HWIO"),
-    (op.nn.conv3d_transpose, (1, 2, 2, 2, 4), (1, 1, 1, 4, 4), "NDHWC", "DHWIO"),
-)
-"""Convolutions, the dims of their operands and their layouts, of which the output has the same unless told."""
-
-
-def _laid_out(seen: Seen, at: int) -> Any:
-    convolution, data, weight, layout, kernel = _LAID_OUT[at]
-    return convolution(seen(*data), seen(*weight), data_layout=layout, kernel_layout=kernel)
-
-
-_FORMS: tuple[Callable[[Seen, Any], Any], ...] = (
+_FORMS: tuple[Callable[[Callable[..., Any], Any], Any], ...] = (
     lambda seen, dim: op.nn.batch_norm(seen(4, dim), *(seen(4) for _ in range(4)), axis=1),
     lambda seen, dim: op.nn.batch_flatten(seen(rank=4)),
     lambda seen, dim: op.quantize(seen(rank=2, dtype=None), seen(4), seen(4, dtype="int8"), 1, "int8"),
@@ -467,9 +452,6 @@ _FORMS: tuple[Callable[[Seen, Any], Any], ...] = (
     lambda seen, dim: op.call_inplace_packed(
         "outside", *(given := [seen(4), seen(2)]), inplace_indices=[0, 1], ty_args=[each.ty for each in given]
     ),
-    lambda seen, dim: _laid_out(seen, 0),
-    lambda seen, dim: _laid_out(seen, 1),
-    lambda seen, dim: _laid_out(seen, 2),
 )
 """Operators in forms that are rare: of operands of which a part is unknown, or of numbers instead of tensors."""
 
