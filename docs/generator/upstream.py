@@ -2,7 +2,8 @@
 
 python docs/generator/upstream.py [CAMPAIGN ...]
 
-Pages of findings of other campaigns than those that are given stay as they are.
+Pages of findings that none of the campaigns given has confirmed stay as they are, and a defect that has a page keeps it
+where its cause is among those that may have one: others name pages.
 
 ``corpus/judgements.toml`` holds what the readers said of the findings: they saw the report and TVM's sources, not the
 contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints, which has the place in TVM's
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from corpus.judgements import Judgement, load
+from fuzzer.store.records import FindingState
 from fuzzer.store.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,24 +135,28 @@ def issue(campaign: Path, judgement: Judgement) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def seed_of(campaign: Path) -> int:
-    """Return the seed of a campaign."""
+def confirmed(campaign: Path) -> frozenset[str]:
+    """Return the identifiers of the findings that a campaign confirmed."""
     with Store.open(campaign) as store:
-        return store.info().seed
+        return frozenset(each.id for each in store.findings() if each.state is FindingState.CONFIRMED)
 
 
 def main(campaigns: Sequence[Path]) -> None:
-    """Write the pages and their index; pages of defects that are no longer chosen go."""
-    judgements, given = load(), {seed_of(each): each for each in campaigns}
+    """Write the pages and their index; pages of defects that may no longer have one go."""
+    judgements, given = load(), {each: confirmed(each) for each in campaigns}
     TARGET.mkdir(exist_ok=True)
+    may = chosen(judgements)
+    room = MOST - len(written(may))
     pages: list[Judgement] = []
-    for each in chosen(judgements):
-        place, campaign = TARGET / file_name(each), given.get(each.campaign)
-        if len(pages) < MOST and campaign is not None:
+    for each in may:
+        place = TARGET / file_name(each)
+        campaign = next((path for path, ids in given.items() if each.id in ids), None)
+        if campaign is not None and (place.exists() or room):
             text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
             if len(script_of(text).splitlines()) <= LONGEST:
+                room -= not place.exists()
                 place.write_text(text, encoding="utf-8")
-        if len(pages) < MOST and place.exists():
+        if place.exists():
             pages.append(each)
     names = {file_name(each) for each in pages}
     for old in TARGET.glob("*.md"):
