@@ -375,6 +375,23 @@ def planned_dims(scope: Scope) -> Value:
     return made
 
 
+@TABLE.idiom("RewriteCUDAGraph", needs=(Feature.LOWERED, Feature.NON_EXECUTABLE), place=BlockKind.ORDINARY, weight=2)
+def scoped_storages(scope: Scope) -> Value:
+    """Plant tensors in storages of several sizes and of two memory scopes, and a call that is given all of them."""
+    if scope.frame.pure_only:
+        raise Infeasible("no room for lowered code")
+    scope.frame.impure = True
+    made = []
+    for at in range(2 + scope.index(3)):
+        size = relax.ShapeExpr([64 * (1 + scope.index(4))])
+        storage = op.memory.alloc_storage(size, 0, ("global", "ipc_memory")[at % 2], "uint8")
+        tensor_ = op.memory.alloc_tensor(scope.builder.emit(storage, "storage"), 0, relax.ShapeExpr([16]), "float32")
+        made.append(scope.emit(tensor_, UNIT))
+    given = [each.expr for each in made]
+    scope.builder.emit(relax.Call(relax.ExternFunc("filled"), given, ty_args=[relax.TupleType([])]), "_")
+    return scope.pick(made)
+
+
 @TABLE.idiom("RemoveUnusedOutputs", needs=(Feature.PRIVATE_CALLS, Feature.TUPLES, Feature.UNUSED_OUTPUTS))
 def some_outputs(scope: Scope) -> Value:
     """Plant a call of a private function of three results or more, of which two are used."""
