@@ -12,7 +12,7 @@ from tvm import relax
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.lowered import KILLING
 from relaxkit.ir.types import has_distributed_tensors
-from relaxkit.ir.walk import expressions_in, operator_of
+from relaxkit.ir.walk import expressions_in, operator_of, places
 
 
 def has_transform_params(module: Any) -> bool:
@@ -116,6 +116,26 @@ def nothing_killed(module: Any) -> str | None:
     KillAfterLastUse is documented to drop "all tensor/storage objects after last use": of the uses of that moment.
     """
     return "variables are killed" if any(operator_of(expr) in KILLING for expr in expressions_in(module)) else None
+
+
+_NAMES = (relax.Var, relax.Tuple, relax.TupleGetItem)
+
+
+def nothing_killed_has_two_names(module: Any) -> str | None:
+    """KillAfterLastUse lets a variable stand for its other names, whose uses may be behind where one of them is killed.
+
+    What is killed already stays so otherwise: kill_after_last_use.cc, ``killed_objects_``.
+    """
+    killed: set[Any] = set()
+    named: set[Any] = set()
+    for _, function in relax_functions(module):
+        for place in places(function):
+            value = place.value
+            if operator_of(value) in KILLING:
+                killed.update(value.args)
+            elif isinstance(value, _NAMES) or isinstance(place.binding, relax.MatchCast):
+                named.update((place.var, *relax.analysis.free_vars(value)))
+    return "variables are killed that have other names" if killed & named else None
 
 
 def no_distributed_tensors(module: Any) -> str | None:

@@ -110,7 +110,8 @@ def _loss(scope: Scope, parameters: Sequence[Any], emit: Callable[..., Any]) -> 
         else:
             begun = emit(op.grad.start_checkpoint(pick()))
             known.append(emit(op.grad.end_checkpoint(emit(op.sigmoid(emit(op.multiply(begun, begun)))))))
-    return emit(op.sum(emit(op.tanh(emit(op.add(known[-1], known[-2]))))))
+    loss = emit(op.sum(emit(op.tanh(emit(op.add(known[-1], known[-2]))))))
+    return op.grad.end_checkpoint(loss) if scope.index(4) == 3 else loss
 
 
 @TABLE.idiom(
@@ -375,7 +376,7 @@ def planned_dims(scope: Scope) -> Value:
     return made
 
 
-@TABLE.idiom("RewriteCUDAGraph", needs=(Feature.LOWERED, Feature.NON_EXECUTABLE), place=BlockKind.ORDINARY, weight=2)
+@TABLE.idiom("RewriteCUDAGraph", needs=(Feature.LOWERED, Feature.NON_EXECUTABLE), place=BlockKind.ORDINARY)
 def scoped_storages(scope: Scope) -> Value:
     """Plant tensors in storages of several sizes and of two memory scopes, and a call that is given all of them."""
     if scope.frame.pure_only:
@@ -390,6 +391,21 @@ def scoped_storages(scope: Scope) -> Value:
     given = [each.expr for each in made]
     scope.builder.emit(relax.Call(relax.ExternFunc("filled"), given, ty_args=[relax.TupleType([])]), "_")
     return scope.pick(made)
+
+
+@TABLE.idiom("DeadCodeElimination", needs=(Feature.NON_EXECUTABLE, Feature.DEAD_CODE), weight=2)
+def nested_kernels(scope: Scope) -> Value:
+    """Plant a kernel that calls another one for each element, and a call of it that nothing uses."""
+    value = tensor(scope, [2 + scope.index(2), 3])
+    names = [tirx.Var(name, "float32") for name in "ab"]
+    added_ = tirx.PrimFunc(names, tirx.stmt.Return(names[0] + names[1]), ret_type=tvm.ir.PrimType("float32"))
+    inner = scope.builder.add_func(added_, "added")
+    table = te.placeholder([int(dim) for dim in value.shape], "float32", name="A")
+    made = te.compute(table.shape, lambda *at: relax.Call(inner, [table[at], table[at]], ret_ty="float32"), name="B")
+    kernel = te.create_prim_func([table, made], index_dtype_override="int64").without_attr("global_symbol")
+    outer = scope.builder.add_func(kernel, "added_up")
+    _, kept = (scope.emit(relax.call_tir(outer, [value.expr], value.ty), Bounds(-10.0, 10.0)) for _ in range(2))
+    return kept
 
 
 @TABLE.idiom("RemoveUnusedOutputs", needs=(Feature.PRIVATE_CALLS, Feature.TUPLES, Feature.UNUSED_OUTPUTS))
@@ -413,7 +429,8 @@ def some_outputs(scope: Scope) -> Value:
 @TABLE.idiom(
     "LiftTransformParams",
     "BundleModelParams",
-    also_for=("ExpandMatmulOfSum",),
+    also_for=("ExpandMatmulOfSum", "BindParams"),
+    weight=2,
     needs=(Feature.MULTIPLE_FUNCTIONS, Feature.FUNCTION_ATTRS),
 )
 def many_weights(scope: Scope) -> Value:
@@ -440,15 +457,32 @@ def many_weights(scope: Scope) -> Value:
     return scope.tensor()
 
 
-@TABLE.idiom("CombineParallelMatmul")
+@TABLE.idiom("CombineParallelMatmul", needs=(Feature.MULTIPLE_FUNCTIONS,), weight=2)
 def several_lefts(scope: Scope) -> Value:
-    """Plant products of two left sides in turn: three of one, and two of the other, those with a bias."""
-    lefts = [variable(scope, fresh(scope, [2, 3], "float32")) for _ in range(2)]
-    made = []
-    for at in range(5):
-        out = product(scope, lefts[at % 2], variable(scope, fresh(scope, [3, width(scope)], "float32")))
-        made.append(added(scope, out, variable(scope, fresh(scope, out.shape[-1:], "float32"))) if at % 2 else out)
-    return joined(scope, made)
+    """Plant a function of products alone: two of one left side, three of the next and so on, by turns.
+
+    Of several lefts, some are given a bias or an activation.
+    """
+    if scope.module.function_room <= 0:
+        raise Infeasible("no room for a function of products")
+    scope.module.function_room -= 1
+    lefts = [relax.Var(f"x{at}", relax.TensorType([2, 3], "float32")) for at in range(scope.pick((1, 1, 2, 4)))]
+    turns = [at for turn in range(1 + len(lefts)) for at in range(len(lefts)) if turn < 2 + at]
+    weights = [relax.Var(f"w{at}", relax.TensorType([3, 1 + scope.index(3)], "float32")) for at in range(len(turns))]
+    biases = [relax.Var(f"b{at}", relax.TensorType([each.ty.shape[1]], "float32")) for at, each in enumerate(weights)]
+
+    def body(emit: Callable[..., Any]) -> Any:
+        made = [emit(op.matmul(lefts[at], weight)) for at, weight in zip(turns, weights, strict=True)]
+        if len(lefts) == 1:
+            return op.concat(made, 1)
+        ways = (lambda x, _: x, op.add, lambda x, b: op.nn.relu(op.add(x, b)), lambda x, _: op.nn.silu(x))
+        biased = zip(turns, made, biases, strict=True)
+        return relax.Tuple([ways[at](out, bias) for at, out, bias in biased])
+
+    name = scope.module.fresh_name("products")
+    function = block_function(scope.builder, [*lefts, *weights, *biases], body, {"global_symbol": name})
+    scope.builder.add_func(function, name)
+    return scope.tensor()
 
 
 _FORMS: tuple[Callable[[Callable[..., Any], Any], Any], ...] = (

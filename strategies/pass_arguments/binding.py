@@ -16,8 +16,12 @@ def bind_params(choices: Choices, facts: Facts) -> str:
     able = [f for f in facts.functions if _bindable(f.parameters)]
     if not able:
         return call("BindParams", f'"{facts.names[0]}"', "{}")
-    function = choices.pick(able)
-    bound = choices.subset(_bindable(function.parameters)[:12])
+    if "many_weights" in facts.idioms:
+        function = max(able, key=lambda each: len(each.parameters))
+        bound = _bindable(function.parameters)
+    else:
+        function = choices.pick(able)
+        bound = choices.subset(_bindable(function.parameters)[:12])
     size = 1 + choices.index(4)
     made = choices.index(3) == 2
     texts = [array_text(parameter, size, choices.index(4)) for parameter in bound]

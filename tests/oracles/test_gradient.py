@@ -9,16 +9,21 @@ import numeric_samples as samples
 import numpy as np
 import pytest
 import tvm
+from claims_of_passes import said
 from tvm import relax
 
 from oracles import Subject
 from oracles.calling.gradient import Gradient, adapter_of
+from oracles.core.module_facts import apply
 from oracles.core.verdict import Outcome, Verdict
 from oracles.gradient.blame import guilty_operator
 from oracles.measure.finite_differences import STEPS, Leaf, settled, slope_along, wrong_gradient
 from oracles.numeric.oracle import judge_numeric
+from oracles.structural.postcondition import arguments
 from relaxkit.passes.arguments import gradient_request
+from relaxkit.passes.contract import Ran
 from relaxkit.passes.pass_ref import PassRef
+from strategies.pass_arguments.binding import _PRODUCT
 
 op = relax.op
 X, W = np.linspace(0.25, 1.5, 6, dtype="float32").reshape(2, 3), np.ones((2, 3), "float32")
@@ -222,3 +227,18 @@ def test_nobody_asks_for_the_gradient_of_a_number() -> None:
     with builder.function("main", [a, b]):
         builder.emit_func_output(builder.emit(relax.op.add(a, b)))
     assert guilty_operator(builder.finalize()["main"], 1) == ""
+
+
+def test_kernels_of_a_gradient_by_name_are_no_adjoints() -> None:
+    x, y = (relax.Var(name, relax.TensorType([2], "float32")) for name in "xy")
+    builder = relax.BlockBuilder()
+    with builder.function("loss", [x, y]):
+        with builder.dataflow():
+            made = builder.call_te_with_grad(tvm.topi.multiply, x, y, te_grad_name="product")
+            result = builder.emit_output(op.sum(builder.emit(made)))
+        builder.emit_func_output(result)
+    before = builder.get()
+    result = apply(PassRef("Gradient", f'[{_PRODUCT}, relax.transform.Gradient("loss")][1]').build(), before)
+    run = Ran(before, result.module, arguments(PassRef("Gradient", 'relax.transform.Gradient("loss")')))
+    assert len(run.after.functions) > len(run.before.functions) + 1
+    assert said("one adjoint is added, and nothing else changes", run, "Gradient") == ""

@@ -134,3 +134,15 @@ def test_what_has_cuda_graphs_is_not_captured_again():
     assert no_cuda_graphs(samples.dataflow()) is None
     graphs = Subject(samples.dataflow(), [captured()]).output_module
     assert no_cuda_graphs(graphs) == "has CUDA graphs already"
+
+
+@pytest.mark.parametrize(("alias", "refused"), [(False, False), (True, True)])
+def test_what_is_killed_must_have_one_name_for_kill_after_last_use(alias: bool, refused: bool) -> None:
+    builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType([2], "float32"))
+    with builder.function("main", [x], pure=False):
+        made = builder.emit(relax.op.builtin.alloc_tensor(relax.ShapeExpr([2]), "float32", 0))
+        result = builder.emit(made) if alias else builder.emit(relax.op.negative(made))
+        builder.emit(relax.op.memory.kill_tensor(made))
+        builder.emit_func_output(result)
+    said = preconditions.nothing_killed_has_two_names(builder.get())
+    assert (said is not None) is refused

@@ -28,7 +28,12 @@ from relaxkit.passes.contracts.shared import (
     none_left,
     refused,
 )
-from relaxkit.passes.preconditions import no_cuda_graphs, no_library_prefix, no_lowered_allocations, nothing_killed
+from relaxkit.passes.preconditions import (
+    no_cuda_graphs,
+    no_library_prefix,
+    no_lowered_allocations,
+    nothing_killed_has_two_names,
+)
 
 LEGALIZED = ("RealizeVDevice", "DispatchSampling", "DispatchSortScan", "LambdaLift", "LegalizeOps")
 PLAIN = (*LEGALIZED, "ToNonDataflow")
@@ -171,7 +176,7 @@ ROWS: tuple[Contract, ...] = (
         inside=("CanonicalizeBindings",),  # kill_after_last_use.cc
         traits=frozenset({Trait.KILLS}),
         prepare=ALLOCATED,
-        preconditions=(nothing_killed,),
+        preconditions=(nothing_killed_has_two_names,),
         idempotence=Idempotence.NEVER,
         keeps_public_signatures=False,
         keeps_calls_fitting=False,  # as LowerAllocTensor; and an argument may be known by rank only
