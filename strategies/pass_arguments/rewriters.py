@@ -215,8 +215,9 @@ def _from_module(choices: Choices, facts: Facts, known: tuple[tuple[str, str, st
         kind: f'R.Tensor("{kind}32")' if choices.index(4) == 3 else f'R.Tensor({shape}, "{kind}32")'
         for kind in ("float", "int")
     }
-    # Where the result has the type of the first parameter, a function can be declared that gives it.
-    returns = "" if pattern.startswith(_OTHER_TYPES) else kinds["float"]
+    # Where the result has the type of the first parameter, a function can be declared that gives it.  A function that
+    # leaves the shape open builds in no module, and the rewriter brings it as it was given.
+    returns = "" if pattern.startswith(_OTHER_TYPES) or shape not in kinds["float"] else kinds["float"]
     return _module_rewriter(choices, parameters.format(**kinds), pattern, replacement, returns)
 
 

@@ -267,3 +267,14 @@ def test_a_name_of_parameters_of_several_dtypes_is_not_drawn():
     facts.not_single.clear()
     texts = {mixed_precision(Choices(draws_of(random.Random(seed))), facts) for seed in range(40)}
     assert [text for text in texts if "p0" in text]
+
+
+def test_a_function_that_a_rewriter_brings_leaves_no_shape_open():
+    # no module builds that has such a function, so the rewriter would be told of what was asked of it
+    x = tensor("x", 2, 3)
+    facts = facts_of(module_of(lambda builder: op.nn.relu(x), x))
+    drawn = texts("PatternMatchingRewriter", facts, 200)
+    brought = [part for text in drawn for part in re.findall(r"def subroutine\(.*?->", text)]
+    assert brought
+    assert not [part for part in brought if 'R.Tensor("' in part]
+    assert any('R.Tensor("' in text for text in drawn), "patterns may leave it open"
