@@ -271,6 +271,13 @@ def own_changes(subject: Subject) -> list[tuple[tvm.IRModule, tvm.IRModule]]:
     return pairs if equal(given, absent) or equal(rebuilt, absent) else [*pairs, (rebuilt, absent)]
 
 
+def only_dead(changes: Sequence[tuple[tvm.IRModule, tvm.IRModule]]) -> bool:
+    """Say whether the passes changed in :func:`own_changes` nothing but code whose results nothing uses."""
+    tidy = relax.transform.DeadCodeElimination()
+    pairs = ((apply(tidy, before).module, apply(tidy, after).module) for before, after in changes)
+    return all(before is not None and after is not None and equal(before, after) for before, after in pairs)
+
+
 def own_calls(subject: Subject, changes: Sequence[tuple[tvm.IRModule, tvm.IRModule]]) -> tuple[Counter[str], ...]:
     """Count the calls that the passes removed and added in :func:`own_changes`, by operator.
 

@@ -32,7 +32,7 @@ from strategies.scope.frame import CalleeSignature, FunctionFrame, ModuleFrame
 from strategies.scope.scope import Scope
 from strategies.seeds import splice
 from strategies.seeds.collection import SeedRef
-from strategies.source_operators import source_operators
+from strategies.source_operators import NamedOperators, source_operators
 
 T = TypeVar("T")
 
@@ -71,6 +71,14 @@ class Described:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Operators to generate more often, with their weights; ``elsewhere``: see :class:`NamedOperators`."""
+
+    rows: tuple[tuple[OperatorRow, int], ...]
+    elsewhere: bool = False
+
+
 SHARE = 10
 """The weight of all operators together, beside which those of ``ir_modules(operators=...)`` count."""
 
@@ -87,10 +95,11 @@ def _modules(
     max_bindings: int,
     executable: bool | None,
     seeds: SeedRef | None,
-    operators: tuple[tuple[OperatorRow, int], ...],
+    aim: Aim,
     plant: tuple[Fragment, ...],
     held: tuple[Planned, ...],
 ) -> Described:
+    operators = aim.rows
     features = draw_swarm(draw, demand, forbid)
     features |= closure(row.feature for row, _ in operators if row.feature is not None) - forbid
     vague = closure([Feature.VAGUE_OPERANDS])
@@ -226,8 +235,9 @@ def described_modules(
         raise ValueError(f"features both demanded and forbidden: {', '.join(sorted(clash))}")
     if not 1 <= max_functions <= 5 or max_bindings < 1:
         raise ValueError(f"no modules of {max_functions} functions and {max_bindings} bindings")
-    weights = source_operators(operators) if isinstance(operators, str) else operators or {}
-    weighted = tuple((row, weights[name]) for name, row in named_rows(weights).items())
+    named = source_operators(operators) if isinstance(operators, str) else NamedOperators(dict(operators or {}))
+    rows = named_rows(named.weights).items()
+    aim = Aim(tuple((row, named.weights[name]) for name, row in rows), named.elsewhere)
     fragments = tuple(plant) if isinstance(plant, Iterable) else (plant,)
     if odd := [each for each in fragments if not (isinstance(each, Fragment) or callable(each))]:
         raise FragmentError(f"plant takes a function of tensors, a Fragment, or a list of these, and not {odd[0]!r}")
@@ -236,7 +246,7 @@ def described_modules(
         each.try_out()
     held = tuple(Planned(idiom) for idiom in RARE if idiom.name == rare)
     return expressible(
-        _modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, weighted, planted, held)
+        _modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, aim, planted, held)
     )
 
 

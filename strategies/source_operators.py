@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import inspect
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+
+from tvm.ir import Op
 
 from relaxkit.files import read_text
 from relaxkit.ir.functions import closed
@@ -23,9 +27,21 @@ OFTEN = 30
 """The weight of an operator that the source of a pass names."""
 
 
-def source_operators(target: str) -> dict[str, int]:
-    """Return weights of operators, and of nested calls in its patterns, that a pass names, or what it calls; else its
-    file, else what that imports.
+@dataclass(frozen=True, slots=True)
+class NamedOperators:
+    """Weights of operators, and of nested calls in patterns.
+
+    Attributes:
+        weights: By name.
+        elsewhere: Whether the pass and what it calls name none, so that these are all that its files name.
+    """
+
+    weights: dict[str, int] = field(default_factory=dict)
+    elsewhere: bool = False
+
+
+def source_operators(target: str) -> NamedOperators:
+    """Return what a pass, or what it calls, names; else its file, else what that imports.
 
     Args:
         target: ``FILE.py:FACTORY`` or ``package.module:FACTORY``; the file is imported.
@@ -45,12 +61,13 @@ def source_operators(target: str) -> dict[str, int]:
 
     own_file = _file(module)
     files = ([own_file], sorted(own & {_file(each) for each in closed([module], imported)}))
-    for texts in (_called(module, {factory}, own, set()), *map(_texts, files)):
+    for elsewhere, texts in enumerate((_called(module, {factory}, own, set()), *map(_texts, files))):
         text = "\n".join(texts)
         if named := _named(text):
             named += ["relax.If"] * bool(re.search(r"\brelax\.If\b|\bimport\b.*\bIf\b|\bvisit_if_\b", text))
-            return dict.fromkeys(named, OFTEN) | dict.fromkeys(_patterns(text, named), 2 * OFTEN)
-    return {}
+            weights = dict.fromkeys(named, OFTEN) | dict.fromkeys(_patterns(text, named), 2 * OFTEN)
+            return NamedOperators(weights, bool(elsewhere))
+    return NamedOperators()
 
 
 def _called(
@@ -65,11 +82,22 @@ def _called(
     statements = reached(ast.parse(read_text(file)), {name for _, name in fresh})
     yield from map(ast.unparse, statements)
     used = mentioned(statements) | {*names}
-    for value in (vars(module)[name] for name in used & {*vars(module)}):
-        if inspect.ismodule(value):
-            yield from _called(value, used, own, seen)
-        elif (home := sys.modules.get(str(getattr(value, "__module__", "")))) not in (None, module):
-            yield from _called(home, {getattr(value, "__name__", "")}, own, seen)
+    values = [vars(module)[name] for name in used & {*vars(module)}]
+    yield from (repr(value.name) for value in values if isinstance(value, Op))  # however its name was put together
+    for value in filter(inspect.ismodule, values):
+        yield from _called(value, used, own, seen)
+    for home, name in _imported(module, statements):
+        yield from _called(home, used if name == "*" else {name}, own, seen)
+
+
+def _imported(module: ModuleType, statements: Iterable[ast.stmt]) -> Iterator[tuple[ModuleType, str]]:
+    """Yield the modules from which statements of a module import, and each name there."""
+    inside = (node for each in statements for node in ast.walk(each) if isinstance(node, ast.ImportFrom))
+    package = module.__package__ or ""
+    for node in inside:
+        name = "." * node.level + (node.module or "")
+        home = sys.modules.get(importlib.util.resolve_name(name, package) if package else name)
+        yield from ((home, alias.name) for alias in node.names if home is not None)
 
 
 def _texts(files: Iterable[Path]) -> Iterator[str]:

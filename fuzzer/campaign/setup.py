@@ -230,7 +230,7 @@ def probe_operators(refs: tuple[PassRef, ...]) -> tuple[tuple[str, int], ...]:
     """Runs in a worker: the operators that the source of passes names, with their weights."""
     from strategies.source_operators import source_operators
 
-    return tuple(sorted({pair for ref in refs if ref.is_user for pair in source_operators(ref.target).items()}))
+    return tuple(sorted({pair for ref in refs if ref.is_user for pair in source_operators(ref.target).weights.items()}))
 
 
 def probe_modules(ref: PassRef) -> str:

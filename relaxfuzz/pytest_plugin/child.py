@@ -12,7 +12,7 @@ import random
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,13 +26,15 @@ from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import KNOWN, OracleFailure, check, watched_by
 from oracles.core.verdict import Outcome, Verdict
-from oracles.users_pass import own_calls, own_changes
+from oracles.users_pass import only_dead, own_calls, own_changes
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
+from relaxfuzz.pytest_plugin.options import how_to_aim
 from relaxkit.ir.walk import operators_of
 from relaxkit.passes.contract import Contract, OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef, PassReferenceError, PromisingPass
 from relaxkit.passes.render import text_of_pass
 from strategies.fragment import Fragment
+from strategies.modules import Aim
 
 if TYPE_CHECKING:
     from oracles.core.subject import Subject
@@ -199,10 +201,11 @@ class _CheckRecorder:
         assert self._subject is not None
         fails = any(verdict.outcome is Outcome.FAIL for verdict in verdicts)
         if not self._over:
-            self.counts.update({"checks": 1, "failing": fails})
+            refused = any(verdict.outcome is Outcome.REJECT for verdict in verdicts)
+            self.counts.update({"checks": 1, "failing": fails, "refused": refused})
             if changes := own_changes(self._subject):
                 self.counts["changed"] += 1
-                self._count_results(judged)
+                self._count_results(judged, changes)
                 removed, added = own_calls(self._subject, changes)
                 self.removed += removed
                 self.added += added
@@ -216,13 +219,14 @@ class _CheckRecorder:
         breadcrumb("")
         return verdicts
 
-    def _count_results(self, verdicts: list[Verdict]) -> None:
+    def _count_results(self, verdicts: list[Verdict], changes: Sequence[Any]) -> None:
         """Count in which way the results of a changed module were compared, or why they were not."""
         for verdict in verdicts:
             if verdict.oracle is OracleName.NUMERIC:
                 if verdict.outcome in (Outcome.PASS, Outcome.FAIL):
                     self.counts["compared"] += 1
                     self.counts[verdict.reason or "differing"] += 1
+                    self.counts["dead"] += only_dead(changes)
                 else:
                     self.uncompared[verdict.reason] += 1
 
@@ -362,19 +366,24 @@ def uses_hypothesis(test: Any) -> bool:
     return bool(getattr(test, "is_hypothesis_test", False))
 
 
-def aims(test: Any) -> bool:
-    """Say whether a test generates some operators more often, as far as its strategies tell."""
-    return "operators=((" in repr(getattr(getattr(test, "hypothesis", None), "_given_kwargs", ""))
+def advice(test: Any) -> str:
+    """Say how a test generates more modules that its pass acts on than it does already."""
+    aims = [each for each in _given(test) if isinstance(each, Aim)]
+    names = dict.fromkeys(row.name for aim in aims for row, _ in aim.rows)
+    return how_to_aim([*names], any(aim.elsewhere for aim in aims))
 
 
 def planted(test: Any) -> list[Fragment]:
     """Return the code that the strategies of a test plant, as far as they tell."""
-    found: list[Fragment] = []
+    groups = (each for each in _given(test) if isinstance(each, tuple))
+    return [each for group in groups for each in group if isinstance(each, Fragment)]
+
+
+def _given(test: Any) -> Iterator[Any]:
+    """Yield the arguments of the strategies of a test, as far as they tell."""
     for strategy in getattr(getattr(test, "hypothesis", None), "_given_kwargs", {}).values():
         inner = getattr(strategy, "wrapped_strategy", strategy)
-        given = getattr(getattr(inner, "mapped_strategy", inner), "args", ())
-        found += [each for group in given if isinstance(group, tuple) for each in group if isinstance(each, Fragment)]
-    return found
+        yield from getattr(getattr(inner, "mapped_strategy", inner), "args", ())
 
 
 def run_hypothesis(

@@ -24,14 +24,14 @@ from relaxfuzz.pytest_plugin.child import (
     BodyResult,
     JudgedModule,
     TestBody,
-    aims,
+    advice,
     last_judged,
     prepare,
     run_body,
     uses_hypothesis,
 )
 from relaxfuzz.pytest_plugin.failure_text import failure_text, unreduced_text
-from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, how_to_aim, options_of
+from relaxfuzz.pytest_plugin.options import MARKER, PROPERTY, Options, options_of
 from relaxkit.passes.pass_ref import USER_PREFIX, PassReferenceError
 
 _LAST_WORDS = 5
@@ -103,11 +103,12 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
     if least is None:
         least = int(uses_hypothesis(item.obj) and judged >= _ENOUGH)
     if judged and changed < least:
+        refusing = f"refused {refused} and " if (refused := counts.get("refused")) else ""
         raise _shown(
             NothingShown(item.nodeid),
-            f"the pass changed {changed} of {judged} modules; at least {least} {'are' if least > 1 else 'is'} "
-            "required.\n"
-            f"{how_to_aim(aims(item.obj))} To require fewer: relaxfuzz_min_changed in pytest's configuration, "
+            f"the pass {refusing}changed {changed} of {judged} modules; at least {least} "
+            f"{'are' if least > 1 else 'is'} required.\n"
+            f"{advice(item.obj)} To require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",
         )
 
@@ -138,7 +139,7 @@ def _quiet_fork() -> Iterator[None]:
 def _count(item: pytest.Function, ended: BodyResult) -> None:
     kinds = ("counts", "notes", "uncompared", "removed", "added")
     counted = {kind: getattr(ended, kind) for kind in kinds}
-    counted["counts"] = counted["counts"] and {**counted["counts"], "aimed": int(aims(item.obj))}
+    counted["advice"] = advice(item.obj)
     item.user_properties.append((PROPERTY, counted))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -133,10 +134,21 @@ def _ours(thing: Any) -> bool:
     return file is not None and Path(file).resolve().parent.parent == _HOME
 
 
-def how_to_aim(aimed: bool) -> str:
-    """Say how a test generates modules that its pass acts on; ``aimed``: it generates some operators more often."""
+_MOST_NAMED = 8
+
+
+def how_to_aim(names: Sequence[str] = (), elsewhere: bool = False) -> str:
+    """Say how a test generates modules that its pass acts on.
+
+    Args:
+        names: Operators that it generates more often.
+        elsewhere: Whether these are all that the files of the pass name.
+    """
     plant = "plant=Fragment(...) to insert the pattern that the pass looks for (docs/drawing-modules.md of relaxfuzz)."
-    if aimed:
-        return f"Generating these operators more often was not enough. Use {plant}"
+    if names:
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        where = " (all that its files name, because the source of the pass itself names no operator)" * elsewhere
+        listed = ", ".join(names[:_MOST_NAMED]) + more + where
+        return f"Generating these operators more often was not enough: {listed}. Use {plant}"
     more = 'ir_modules(operators="FILE.py:PASS") to generate the operators that its source names more often'
     return f"Use {more}, or {plant}"

@@ -16,7 +16,6 @@ from relaxfuzz.pytest_plugin.options import (
     OPTIONS,
     PROPERTY,
     given_options,
-    how_to_aim,
     judges_passes,
     options_of,
 )
@@ -105,7 +104,7 @@ _MOST_OPERATORS, _MOST_REASONS = 5, 3
 _MANY, _FEW = 20, 0.1  # of so many judged modules, a pass that changes less than this share was hardly tested
 
 
-def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
+def _evidence(value: dict[str, Any]) -> Iterator[str]:
     """Write what a test rests on: its counts, and what is worth a note."""
     from fuzzer.core.text import counted
     from oracles.core.notes import brief, settling
@@ -123,6 +122,7 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
         f"{total['changed']} of them changed by the pass, {total['operators']} operators covered; "
         f"results compared on {total['compared']} of {total['changed']}"
         + (f" ({', '.join(ways)})" if ways else "")
+        + (f", {total['dead']} of these changed only dead code" if total["dead"] else "")
         + (f", not on the others: {', '.join(rest)}" if rest else "")
         + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
@@ -137,7 +137,7 @@ def _evidence(value: dict[str, dict[str, int]]) -> Iterator[str]:
     if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
         yield (
             f"warning: the pass changed only {total['changed']} of {total['checks']} modules. "
-            f"{how_to_aim(bool(total['aimed']))}"
+            f"{value['advice']}"
         )
     if skipped and not total["compared"] and not total["fail"]:
         reason, count = skipped[0]

@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_each_way_to_name_an_operator_is_found(project: Path, named: str) -> None:
     (project / "clips.py").write_text(f"{SOURCE}\n{named}")
-    assert set(source_operators(f"{project}/clips.py:LowerClip")) == BOTH | (
+    assert set(source_operators(f"{project}/clips.py:LowerClip").weights) == BOTH | (
         {"relax.nn.relu"} if "relu" in named else set()
     )
 
@@ -52,7 +52,7 @@ def test_where_the_file_names_none_those_of_what_it_imports_count(project: Path)
     (package / "deeper.py").write_text("NAMES = 'relax.multiply'\n")
     (project / "unrelated_pass.py").write_text("NAMES = 'relax.abs'\n")
     importlib.import_module("unrelated_pass")
-    assert source_operators("hidden_pass:LowerClip") == {"relax.multiply": 30}
+    assert source_operators("hidden_pass:LowerClip").weights == {"relax.multiply": 30}
 
 
 TWO = """
@@ -117,7 +117,54 @@ def test_operators_are_those_of_the_pass_and_of_what_it_calls(project: Path, nam
     (project / "two_tables.py").write_text(
         "from tvm import relax\ndef reciprocal(x):\n    return relax.op.divide(1, x)\nOTHER = relax.op.sin\n"
     )
-    assert set(source_operators(f"{project}/two.py:{name}")) == operators
+    assert set(source_operators(f"{project}/two.py:{name}").weights) == operators
+
+
+CONSTANTS = """
+from tvm.ir import Op
+
+
+def named(name):
+    return Op.get("relax." + name)
+
+
+SOFTMAX = named("reshape")
+CONCAT = "relax.concat"
+OTHER = "relax.abs"
+SUMS = {Op.get("relax.sum"), Op.get("relax.mean")}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "used", "operators"),
+    [
+        ("from mc.ops import SOFTMAX", "call.op == SOFTMAX", {"relax.reshape"}),
+        ("from mc.ops import CONCAT as JOIN", "call.op.name == JOIN", {"relax.concat"}),
+        ("from .ops import SUMS", "call.op in SUMS", {"relax.sum", "relax.mean"}),
+        ("from mc.ops import *", "call.op == SOFTMAX", {"relax.reshape"}),
+        ("from mc import ops", "call.op == ops.SOFTMAX", {"relax.reshape"}),
+        ("import mc.ops", "call.op == mc.ops.SOFTMAX", {"relax.reshape"}),
+        ("from mc import again", "call.op == again.SOFTMAX", {"relax.reshape"}),
+    ],
+)
+def test_operators_in_constants_of_another_file_are_found(
+    project: Path, imported: str, used: str, operators: set[str]
+) -> None:
+    (package := project / "mc").mkdir()
+    (package / "__init__.py").touch()
+    (package / "ops.py").write_text(CONSTANTS)
+    (package / "again.py").write_text("from mc.ops import SOFTMAX\n")
+    (package / "p.py").write_text(
+        f"from tvm import relax\n{imported}\n\n\ndef run(call):\n    return relax.op.floor() if {used} else None\n"
+    )
+    found = source_operators(f"{package}/p.py:run")
+    assert set(found.weights) == {"relax.floor"} | operators
+    assert not found.elsewhere
+
+
+def test_that_the_pass_itself_names_none_is_known(project: Path) -> None:
+    (project / "clips.py").write_text(f"{SOURCE}\nNAME = 'relax.split'\n")
+    assert source_operators(f"{project}/clips.py:LowerClip").elsewhere
 
 
 PATTERN = """
@@ -133,7 +180,7 @@ SOFT = is_op("relax.nn.softmax")(SHIFT)
 
 def test_calls_of_calls_in_its_patterns_are_found_by_their_operands(project: Path) -> None:
     (project / "clips.py").write_text(PATTERN)
-    found = source_operators(f"{project}/clips.py:LowerClip")
+    found = source_operators(f"{project}/clips.py:LowerClip").weights
     nested = {name: weight for name, weight in found.items() if "(" in name}
     assert nested == {"relax.nn.softmax(relax.subtract)": 60, "relax.add(_, relax.matmul)": 60}
     assert found["relax.subtract"] == 30
@@ -154,7 +201,7 @@ def test_a_pass_that_visits_branches_is_given_its_operators_in_branches(project:
     source = f"{SOURCE}\nADD = 'relax.add'\n\n\nclass Visitor:\n    def visit_if_(self, node):\n        return node\n"
     (project / "clips.py").write_text(source)
     aim = f"{project}/clips.py:LowerClip"
-    assert source_operators(aim) == {"relax.add": 30, "relax.If": 30}
+    assert source_operators(aim).weights == {"relax.add": 30, "relax.If": 30}
     inside = [
         any(
             operator_of(binding.value) == "relax.add"

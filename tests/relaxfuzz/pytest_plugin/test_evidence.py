@@ -12,7 +12,7 @@ from hypothesis import given
 
 from oracles.core.notes import STRICT
 from relaxfuzz import OracleName, ir_modules
-from relaxfuzz.pytest_plugin.child import aims
+from relaxfuzz.pytest_plugin.child import advice
 from relaxfuzz.pytest_plugin.plugin import _evidence
 
 PASSES = """
@@ -228,7 +228,7 @@ def test_what_is_known_is_accepted(tmp_path: Path) -> None:
 
 def test_how_many_results_were_compared_is_said(said: str) -> None:
     (line,) = re.findall(r"test_doubled: (\d.*)", said)
-    told = r"(\d+) of them changed .*; results compared on (\d+) of (\d+) \((.*?)\);"
+    told = r"(\d+) of them changed .*; results compared on (\d+) of (\d+) \((.*?)\)[^;]*;"
     found = re.search(told, line)
     assert found is not None, line
     changed, compared, of = (int(each) for each in found.groups()[:3])
@@ -246,24 +246,83 @@ def test_a_pass_that_changed_few_modules_is_said_to_be_hardly_tested(
     judged: int, changed: int, failed: int, warned: bool
 ) -> None:
     counts = {"examples": judged, "checks": judged, "changed": changed, "compared": changed, "fail": failed}
-    said = "\n".join(_evidence({"counts": counts, "notes": {}, "uncompared": {}, "removed": {}, "added": {}}))
+    said = told_of(counts, {})
     assert (f"warning: the pass changed only {changed} of {judged} modules" in said) is warned, said
 
 
 def told_of(counts: dict[str, int], uncompared: dict[str, int]) -> str:
-    return "\n".join(_evidence({"counts": counts, "notes": {}, "uncompared": uncompared, "removed": {}, "added": {}}))
+    nothing: dict[str, int] = {}
+    rest = {"notes": nothing, "removed": nothing, "added": nothing, "advice": "Use it."}
+    return "\n".join(_evidence({"counts": counts, "uncompared": uncompared, **rest}))
 
 
-def test_the_advice_is_not_what_the_test_does_already() -> None:
+def advice_with(operators: dict[str, int] | str | None) -> str:
+    return advice(given(ir_modules(operators=operators))(lambda module: None))
+
+
+def test_the_advice_is_not_what_the_test_does_already(tmp_path: Path) -> None:
     counts = {"examples": 100, "checks": 100, "changed": 6, "compared": 6}
-    plain, aimed = (told_of({**counts, "aimed": aimed}, {}) for aimed in (0, 1))
-    assert 'Use ir_modules(operators="FILE.py:PASS") to generate the operators' in plain
-    assert "Generating these operators more often was not enough. Use plant=Fragment(...) to insert" in aimed
+    assert "warning: the pass changed only 6 of 100 modules. Use it." in told_of(counts, {})
+    assert 'Use ir_modules(operators="FILE.py:PASS") to generate the operators' in advice_with(None)
+    aimed = advice_with({"split": 3, "relax.add(_, relax.abs)": 1})
+    assert "more often was not enough: relax.split, relax.add(_, relax.abs). Use plant=Fragment(...) to" in aimed
     assert "FILE.py:PASS" not in aimed
-    assert [aims(given(ir_modules(operators=each))(lambda module: None)) for each in (None, {"split": 3})] == [
-        False,
-        True,
-    ]
+    assert "and 2 more. Use" in advice_with(dict.fromkeys("add abs split concat tanh exp log sum mean max".split(), 1))
+    (tmp_path / "named_beside.py").write_text("def run():\n    return 1\n\n\nNAME = 'relax.split'\n")
+    beside = advice_with(f"{tmp_path}/named_beside.py:run")
+    assert "enough: relax.split (all that its files name, because the source of the pass itself names no op" in beside
+
+
+DEAD_AND_REFUSED = """
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from relaxfuzz import Refusal, default_contract
+from dataclasses import replace
+
+
+@mutator
+class Swapping(PyExprMutator):
+    def visit_call_(self, call):
+        if call.op == tvm.ir.Op.get("relax.subtract"):
+            return relax.op.subtract(call.args[1], call.args[0])
+        return call
+
+
+@relax.transform.function_pass(opt_level=0, name="Swapped")
+class Swapped:
+    def transform_function(self, function, module, context):
+        return Swapping(module).visit_expr(function)
+
+
+@tvm.transform.module_pass(opt_level=0, name="Never")
+def never(module, context):
+    raise ValueError("not supported")
+
+
+REFUSES = replace(default_contract("Never"), refusals=(Refusal("ValueError", "not supported", "ours", "here"),))
+
+
+def test_dead():
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit(relax.op.subtract(x, relax.op.abs(x)))
+        builder.emit_func_output(builder.emit(relax.op.abs(x)))
+    check(builder.get(), Swapped, oracles=[OracleName.NUMERIC])
+
+
+@settings(max_examples=20)
+@given(ir_modules())
+def test_refused(module):
+    check(module, never, contract=REFUSES)
+"""
+
+
+def test_changes_of_dead_code_and_refusals_are_told(tmp_path: Path) -> None:
+    said = run(tmp_path, DEAD_AND_REFUSED)
+    assert re.search(r"test_dead: .* results compared on 1 of 1 \(.*\), 1 of these changed only dead code;", said), said
+    assert "the pass refused 20 and changed 0 of 20 modules; at least 1 is required.\n" in said
 
 
 def test_what_was_not_compared_is_accounted_for_and_what_is_known_is_counted() -> None:
