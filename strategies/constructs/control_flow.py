@@ -20,6 +20,7 @@ from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
 MAX_DEPTH = 2
+_MOST_RESULTS = 3
 
 Step = Callable[[Scope, int], None]
 
@@ -42,10 +43,12 @@ def _draw_if(scope: Scope, step: Step, depth: int, condition: Any, inner: bool) 
         return _of_tuples(scope, step, depth, condition, whole)
     count = 1 + (scope.index(3) if scope.has(Feature.TUPLES) else 0)
     repeated: list[Value] = []
+    outside = {id(value) for value in scope.values}
 
     def results(inside: set[Any]) -> list[Value]:
         repeated.extend(v for v in scope.values if not v.is_parameter and isinstance(v.expr, relax.Var))
-        return [_result(scope, index, inside) for index in range(count)]
+        fresh = _unused(scope, outside, inside) if scope.module.aimed else []
+        return fresh or [_result(scope, index, inside) for index in range(count)]
 
     then_branch, then_values = _branch(scope, step, depth, results, inner)
     scope.renew()
@@ -57,10 +60,15 @@ def _draw_if(scope: Scope, step: Step, depth: int, condition: Any, inner: bool) 
     also = inner and scope.index(3) == 2
     else_branch, else_values = _branch(scope, step, depth, others, also, repeated)
     bounds = [_union(a, b) for a, b in zip(then_values, else_values, strict=True)]
-    expr = relax.If(condition, then_branch, else_branch)
-    if count == 1:
-        return scope.emit(expr, bounds[0])
-    return _taken(scope, scope.emit_tuple(expr, [value.ty for value in then_values], bounds))
+    branches = (then_branch, else_branch)
+    expr = relax.If(condition, *(branches[::-1] if scope.module.aimed and scope.flip() else branches))
+    if len(bounds) == 1:
+        made = scope.emit(expr, bounds[0])
+    else:
+        made = _taken(scope, scope.emit_tuple(expr, [value.ty for value in then_values], bounds))
+    if scope.module.aimed and not scope.branches:
+        scope.frame.planted.append(made)
+    return made
 
 
 def _taken(scope: Scope, whole: Value) -> Value:
@@ -165,7 +173,7 @@ def _fill(
     """Return the blocks of a branch, and the values that it gives."""
     outside = set(scope.frame.cast_symbols)
     dataflow = scope.index(3) == 2
-    scope.keep_outputs = False
+    scope.keep_outputs = bool(scope.module.aimed) and scope.index(4) > 0
     body.open(dataflow)
     for _ in range(scope.index(3)):
         step(scope, depth + 1)
@@ -193,6 +201,13 @@ def _repeat(scope: Scope, made: list[Value]) -> None:
         if expr is not None:
             scope.emit(expr, value.bounds, device=value.device)
             return
+
+
+def _unused(scope: Scope, outside: set[int], inside: set[Any]) -> list[Value]:
+    """Return what the calls of a branch give and none of them takes, the newest first: so that nothing there is dead."""
+    made = [value for value in scope.tensors() if id(value) not in outside and value.expr not in scope.frame.used]
+    fit = [value for value in made[::-1] if not value.is_parameter and value.device is None and leaves(value, inside)]
+    return fit[: _MOST_RESULTS if scope.has(Feature.TUPLES) else 1]
 
 
 def _result(scope: Scope, index: int, inside: set[Any]) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import test_aim
@@ -197,21 +198,32 @@ def test_a_pass_that_is_not_there_is_told(project: Path) -> None:
         source_operators(f"{project}/clips.py:LowerClop")
 
 
+def calls_in_branches(module: Any, operator: str) -> int:
+    return sum(
+        operator_of(binding.value) == operator
+        for _, function in relax_functions(module)
+        for place in places(function)
+        if isinstance(place.value, relax.If)
+        for branch in (place.value.true_branch, place.value.false_branch)
+        for block in branch.blocks
+        for binding in block.bindings
+    )
+
+
 def test_a_pass_that_visits_branches_is_given_its_operators_in_branches(project: Path) -> None:
     source = f"{SOURCE}\nADD = 'relax.add'\n\n\nclass Visitor:\n    def visit_if_(self, node):\n        return node\n"
     (project / "clips.py").write_text(source)
     aim = f"{project}/clips.py:LowerClip"
     assert source_operators(aim).weights == {"relax.add": 30, "relax.If": 30}
-    inside = [
-        any(
-            operator_of(binding.value) == "relax.add"
-            for _, function in relax_functions(module)
-            for place in places(function)
-            if isinstance(place.value, relax.If)
-            for branch in (place.value.true_branch, place.value.false_branch)
-            for block in branch.blocks
-            for binding in block.bindings
-        )
-        for module in test_aim.modules(40, operators=aim)
-    ]
+    inside = [calls_in_branches(module, "relax.add") > 0 for module in test_aim.modules(40, operators=aim)]
     assert sum(inside) > 20
+
+
+def test_calls_in_branches_are_part_of_the_result() -> None:
+    """Of a pass that acts in branches alone: else it changes dead code, of which no result tells anything."""
+    live = [
+        calls_in_branches(relax.transform.DeadCodeElimination()(module), "relax.subtract")
+        for module in test_aim.modules(60, operators={"relax.subtract": 30, "relax.If": 30})
+        if calls_in_branches(module, "relax.subtract")
+    ]
+    assert sum(map(bool, live)) > 0.8 * len(live) > 20
