@@ -184,9 +184,9 @@ def ir_modules(
             ``{"relax.split": 30}`` about three in four. If you name several operators, they are also called on each
             other's results. Operators with two operands are also called with the same operand twice, and with the
             constants 0, 1, 2, -1 and 0.5: as numbers, or as tensors that contain one or two of these values and may
-            have a different shape from the other operand; a call on the result of another call may have the same
-            constant operand as that, or stand behind the dataflow block that the other call is in. In about one module
-            in seven, operands are declared without a shape, rank or dtype; such modules are not executed.
+            have a different shape from the other operand. If a call takes the result of another call, both may have the
+            same constant operand, or the second may come after the dataflow block that contains the first. The results
+            of calls in a branch become part of the result of the module. In about one module in seven, operands are declared without a shape, rank or dtype; such modules are not executed.
             ``"relax.add(_, relax.matmul)"`` stands for a call whose second operand is another call, and ``"relax.If"``
             for a branch. A pass given as text, such as ``"mycompiler.clips:LowerClip"``, stands for everything that its
             source names: each operator with weight 30, each nested call in its patterns (``is_op``) with weight 60, and
