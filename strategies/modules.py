@@ -186,11 +186,12 @@ def ir_modules(
             constants 0, 1, 2, -1 and 0.5: as numbers, or as tensors that contain one or two of these values and may
             have a different shape from the other operand. If a call takes the result of another call, both may have the
             same constant operand, or the second may come after the dataflow block that contains the first. The results
-            of calls in a branch become part of the result of the module. In about one module in seven, operands are declared without a shape, rank or dtype; such modules are not executed.
-            ``"relax.add(_, relax.matmul)"`` stands for a call whose second operand is another call, and ``"relax.If"``
-            for a branch. A pass given as text, such as ``"mycompiler.clips:LowerClip"``, stands for everything that its
-            source names: each operator with weight 30, each nested call in its patterns (``is_op``) with weight 60, and
-            branches if the pass visits them.
+            of calls in a branch become part of the result of the module. In about one module in seven, operands are
+            declared without a shape, rank or dtype; such modules are not executed. ``"relax.add(_, relax.matmul)"``
+            stands for a call whose second operand is another call, and ``"relax.If"`` for a branch. A pass given as
+            text, such as ``"mycompiler.clips:LowerClip"``, stands for everything that its source names: each operator
+            with weight 30, each nested call in its patterns (``is_op``) with weight 60, and branches if the pass visits
+            them.
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.
@@ -245,9 +246,7 @@ def described_modules(
     for each in planted:
         each.try_out()
     held = tuple(Planned(idiom) for idiom in RARE if idiom.name == rare)
-    return expressible(
-        _modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, aim, planted, held)
-    )
+    return expressible(_modules(wanted, unwanted, max_functions, max_bindings, executable, seeds, aim, planted, held))
 
 
 def _features(option: str, given: Iterable[Feature]) -> frozenset[Feature]:

@@ -135,10 +135,7 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
     if rows:
         yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)
     if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
-        yield (
-            f"warning: the pass changed only {total['changed']} of {total['checks']} modules. "
-            f"{value['advice']}"
-        )
+        yield (f"warning: the pass changed only {total['changed']} of {total['checks']} modules. {value['advice']}")
     if skipped and not total["compared"] and not total["fail"]:
         reason, count = skipped[0]
         yield (

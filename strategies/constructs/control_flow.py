@@ -204,7 +204,7 @@ def _repeat(scope: Scope, made: list[Value]) -> None:
 
 
 def _unused(scope: Scope, outside: set[int], inside: set[Any]) -> list[Value]:
-    """Return what the calls of a branch give and none of them takes, the newest first: so that nothing there is dead."""
+    """Return what the calls of a branch give and none of them takes, the newest first, so that they are not dead."""
     made = [value for value in scope.tensors() if id(value) not in outside and value.expr not in scope.frame.used]
     fit = [value for value in made[::-1] if not value.is_parameter and value.device is None and leaves(value, inside)]
     return fit[: _MOST_RESULTS if scope.has(Feature.TUPLES) else 1]
