@@ -40,7 +40,7 @@ def render_annotations(report: Report, result: GateResult | None = None) -> str:
         disposition = dispositions.of(finding)
         if disposition is not Disposition.KNOWN:
             rows[_OF.get(disposition, "warning")].append(row)
-    rows["warning"] += _decided([] if result is None else result.of(RulingStatus.SHORT))
+    rows["warning"] += _decided([] if result is None else result.lacking)
     return "".join(f"{command(kind, *row)}\n" for kind, each in rows.items() for row in _first(each))
 
 

@@ -11,6 +11,7 @@ from fuzzer.gate.judge import GateResult
 from fuzzer.store.database import StoreError
 from fuzzer.store.door import read_script
 from fuzzer.store.records import FindingRecord, FindingState
+from relaxkit.passes.pass_ref import PassRef
 from relaxkit.text_enum import TextEnum
 
 # A module that was not minimized may be long; the report is to be read.
@@ -106,7 +107,14 @@ def shown_lines(text: str) -> str:
 
 def passes_text(finding: FindingRecord) -> str:
     """Return the expressions of the passes that were applied, one a line."""
-    return "\n".join(ref.expression for ref in finding.shown_case.passes)
+    return "\n".join(_call(ref) if ref.is_user else ref.expression for ref in finding.shown_case.passes)
+
+
+def _call(ref: PassRef) -> str:
+    """Return the call that builds a user's pass, and where its factory is."""
+    factory, _, arguments = ref.target.partition("(")  # not split_target: a stored reference may be none
+    place, _, name = factory.rpartition(":")
+    return f"{name}({arguments or ')'}  # {place}"
 
 
 def script_text(directory: Path, repro: str | None) -> str | None:

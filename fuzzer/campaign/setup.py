@@ -8,6 +8,7 @@ import random
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -326,7 +327,7 @@ def _facts(config: Config, versions: Versions) -> dict[str, str]:
         "seed": str(config.seed), "passes": json.dumps(config.names()), "workers": str(config.workers),
         "oracles": json.dumps([name.value for name in config.oracles]), "budget": config.budget_text,
         "identity": config.identity, "config": config.to_json(), "tvm_version": versions.tvm,
-        "ffi_version": versions.ffi,
+        "ffi_version": versions.ffi, "relaxfuzz_version": metadata.version("relaxfuzz"),
     }  # fmt: skip
 
 

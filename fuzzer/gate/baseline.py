@@ -95,6 +95,15 @@ def read_baseline(path: Path) -> MeasuredCampaign:
         raise BaselineError(f"{path}: {error}") from error
 
 
+def is_baseline(path: Path) -> bool:
+    """Say whether a file is a baseline."""
+    try:
+        read_baseline(path)
+    except BaselineError:
+        return False
+    return True
+
+
 class _Wrong(Exception):
     pass
 

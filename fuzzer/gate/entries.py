@@ -34,15 +34,16 @@ def entry_rulings(
         for fault, text in entry_faults(entry, day, measured, history, policy.entries.stale_after):
             faulty.add(entry)
             status = RulingStatus.FAIL if getattr(policy.entries, fault.value) is Weight.FAIL else RulingStatus.NOTE
-            rulings.append(_ruling(status, entry, f"({entry.where}) {text}"))
+            rulings.append(_ruling(status, policy, entry, text))
     for entry in policy.known.unseen(each.names for each in measured.seen):
         if entry not in faulty:
-            rulings.append(_ruling(RulingStatus.NOTE, entry, f"did not occur ({entry.where})"))
+            rulings.append(_ruling(RulingStatus.NOTE, policy, entry, "did not occur"))
     return rulings
 
 
-def _ruling(status: RulingStatus, entry: KnownFinding, text: str) -> Ruling:
-    return Ruling(status, Requirement.ENTRY, f"known '{entry.name}'", text)
+def _ruling(status: RulingStatus, policy: Policy, entry: KnownFinding, text: str) -> Ruling:
+    file = "the policy" if policy.known_file is None else policy.known_file.name
+    return Ruling(status, Requirement.ENTRY, f"the entry for {entry.name} in {file} ({entry.where})", text)
 
 
 def entry_faults(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
-from fuzzer.store.known import named, recognize
+from fuzzer.store.known import KnownAs, named
 from fuzzer.store.records import FindingRecord, FindingState
 
 
@@ -36,6 +36,12 @@ class SortedFindings:
     questions: tuple[FindingRecord, ...]
     suspects: tuple[FindingRecord, ...]
     accepted: tuple[FindingRecord, ...]
+
+    @property
+    def all(self) -> tuple[FindingRecord, ...]:
+        """All of them."""
+        excused = (*self.accepted, *(record for record, _ in self.known), *self.suspects)
+        return (*self.new, *self.noted, *self.questions, *excused)
 
 
 def sort_findings(
@@ -88,18 +94,19 @@ def _weight(rules: Sequence[Rule], seen: SeenFinding) -> Weight:
     return max(said, key=lambda each: each[0])[1] if said else Weight.FAIL
 
 
-def finding_rulings(found: SortedFindings, directory: Path, lacks: str = "") -> list[Ruling]:
+def finding_rulings(
+    found: SortedFindings, directory: Path, told: Mapping[str, KnownAs], lacks: str = ""
+) -> list[Ruling]:
     """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus.
 
     Args:
         found: The findings.
         directory: The campaign.
+        told: Cases of the corpus, by id of a finding.
         lacks: What would accept a finding, if it were there; a defect that others know is new here all the same.
     """
-    excused = (*found.accepted, *(record for record, _ in found.known), *found.suspects)
-    records = (*found.new, *found.noted, *found.questions, *excused)
-    told, rulings = recognize(records, KnownFindings()), []
-    titled = {record.id: record for record in named(records, told)}  # as all other lists have them
+    rulings = []
+    titled = {record.id: record for record in named(found.all, told)}  # as all other lists have them
     make = partial(_ruling, directory)
     for status, records, before in (
         (RulingStatus.FAIL, found.new, "new finding "),
@@ -124,6 +131,7 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
     subject = f"{before}{record.id} {assessment.grade} {record.oracle} {record.culprit}"
     how = shlex.join(["relaxfuzz", "minimize", str(directory), record.id])
     facts = (
+        _raised(record),
         "" if assessment.blame == record.culprit else f"at fault: {printable(assessment.blame)}",
         f"script: {directory / record.repro}" if record.repro else "",
         *more,
@@ -134,6 +142,12 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
     return Ruling(
         status, Requirement.FINDING, subject, message, counts, finding=record.id, more=tuple(filter(None, facts))
     )
+
+
+def _raised(record: FindingRecord) -> str:
+    """Write the exception that a user's pass raised, and the line that raised it; empty for other findings."""
+    frames = record.evidence.details.raised_at[-1:]
+    return "".join(f"{record.kind}: {first_line(record.message)}; raised at {first_line(frame)}" for frame in frames)
 
 
 def excused_by(known: KnownFindings, policy: Policy) -> Callable[[SeenFinding], bool]:

@@ -17,6 +17,7 @@ The parts are in ``fuzzer.gate.judge``; docs/gate.md argues the statistics.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import os
@@ -28,10 +29,11 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fuzzer.core.text import counted
+from fuzzer.core.text import counted, shell
+from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import UsageError
 from fuzzer.findings.file import DEFAULT_FILE, Decisions, KnownFindings, load_decisions
-from fuzzer.gate.baseline import read_baseline
+from fuzzer.gate.baseline import is_baseline, read_baseline
 from fuzzer.gate.entries import entry_rulings, today
 from fuzzer.gate.findings import SortedFindings, excused_by, finding_rulings, sort_findings
 from fuzzer.gate.limits import apply, excused_of
@@ -39,10 +41,12 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import SUMMARY, compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
+from fuzzer.store.known import recognize
 from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import Store
 from oracles.core.notes import STRICT
 from oracles.core.verdict import UNCOVERED, Outcome
+from relaxkit.files import resolved
 from relaxkit.near import near_matches
 
 __all__ = ["GateExit", "GateResult", "judge_campaign"]
@@ -63,6 +67,7 @@ class GateResult:
         baseline: What it was compared with.
         known: What is known of the release that was tested.
         first_baseline: The baseline that the policy names and that is not there yet.
+        recognized: Ids of the findings that are certainly in relaxfuzz's corpus.
     """
 
     exit: GateExit
@@ -75,10 +80,23 @@ class GateResult:
     baseline: MeasuredCampaign | None
     known: KnownFindings
     first_baseline: Path | None = None
+    recognized: frozenset[str] = frozenset()
 
     def of(self, *statuses: RulingStatus) -> list[Ruling]:
         """The rulings that say one of these."""
         return [ruling for ruling in self.rulings if ruling.status in statuses]
+
+    @property
+    def lacking(self) -> list[Ruling]:
+        """Evidence that is lacking; in one line where that is only because the campaign did not run to its end."""
+        short = self.of(RulingStatus.SHORT)
+        if not any(ruling.requirement is Requirement.UNFINISHED for ruling in short):
+            return short
+        kept = [each for each in short if each.requirement in (Requirement.UNFINISHED, Requirement.CAMPAIGN)]
+        detail = (
+            f"because of that, {counted(len(short) - len(kept), 'requirement')} cannot be judged: --explain lists all"
+        )
+        return kept if len(kept) == len(short) else [*kept, _campaign(RulingStatus.SHORT, detail)]
 
 
 def judge_campaign(
@@ -104,14 +122,19 @@ def judge_campaign(
     excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
     findings = sort_findings(known_here, policy, rules, measured, baseline)
     accepts = policy.comparing.accept_findings and baseline is not None
-    rulings = finding_rulings(findings, measured.directory, "in the baseline" if accepts else "on your list")
+    told = recognize((*findings.all,), KnownFindings())
+    rulings = _unfinished(measured)
+    rulings += finding_rulings(findings, measured.directory, told, "in the baseline" if accepts else "on your list")
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:
         rulings += apply(rule, measured, excused, policy.confidence)
     if baseline is not None:
         if set(measured.info.passes) != set(baseline.info.passes):
-            detail = "the baseline covers other passes and is not compared; to replace it: "
-            rulings.append(_campaign(RulingStatus.SHORT, detail + _keep(measured, policy.baseline)))
+            detail = "the baseline covers other passes and is not compared"
+            foreign = set(measured.info.passes).isdisjoint(baseline.info.passes)
+            how = f"; to replace it: {_keep(measured, policy.baseline)}"
+            why = f": {policy.baseline} looks like the baseline of another gate" if foreign else how
+            rulings.append(_campaign(RulingStatus.SHORT, f"{detail}{why}"))
         else:
             silent = {rule.subject for rule in rules if not rule.limit.regression}
             rulings += compare(
@@ -123,7 +146,7 @@ def judge_campaign(
     rulings += _whole(policy, measured, total)
     return GateResult(
         exit_of(rulings), tuple(rulings), rules, total, excused_of(GateSubject(), total, excused), findings, measured,
-        baseline, known_here,
+        baseline, known_here, recognized=frozenset(name for name, known in told.items() if known.certain),
     )  # fmt: skip
 
 
@@ -140,7 +163,7 @@ def _command(*words: object) -> str:
 
 
 def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ruling]:
-    """Say what to do about new findings that are to be accepted."""
+    """Say how to reproduce the first new finding, and what to do about those that are to be accepted."""
     if not result.findings.new:
         return []
     file, record = policy.known_file, result.findings.new[0]
@@ -154,21 +177,22 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
         how = f"add a [[known]] table to {policy_file}"
     family = f" (the family of {record.id})" if name != record.id else ""
     others = f"; {listed[0]} of the same family is already listed" if listed else ""
-    lines = [f"to accept {name}{family}: {how}{others}"]
+    script = shlex.quote(str(result.measured.directory / record.repro)) if record.repro else ""
+    lines = [f"to reproduce {record.id}: `{shell('python')} {script}`"] if script else []
+    lines.append(f"to accept {name}{family}: {how}{others}")
+    base = result.baseline
     if (first := result.first_baseline) is not None and policy.comparing.accept_findings:
-        wrong = (
-            f"; {first.name} would be a new file, so correct the policy first if its name is wrong{near_files(first)}"
-        )
-        lines.append(f"to accept all of them: {_keep(result.measured, first)}{wrong if near_files(first) else ''}")
-    elif policy.baseline is not None and policy.comparing.accept_findings:
-        lines.append(f"to accept all of them: {_growing(result, policy.baseline)}")
+        wrong = f"{first.name} does not exist yet. If you misspelled it, correct the policy first"
+        lines.append(f"to accept all of them: {_keep(result.measured, first)}; {wrong}")
+    elif base is not None and policy.comparing.accept_findings and {*base.info.passes} & {*result.measured.info.passes}:
+        lines.append(f"to accept all of them: {_growing(result, base, policy.baseline)}")
     return [_campaign(RulingStatus.NOTE, line) for line in lines]
 
 
-def _growing(result: GateResult, file: Path) -> str:
+def _growing(result: GateResult, baseline: MeasuredCampaign, file: Path | None) -> str:
     """Write the commands that add a campaign's findings to a baseline: its own campaign is merged with this one."""
     directory = result.measured.directory
-    kept = Path() if result.baseline is None else result.baseline.directory
+    kept = baseline.directory
     before = directory.parent / kept.name
     known = bool(kept.name) and before.is_dir()
     names = (f"campaign-merged{f'-{number}' if number else ''}" for number in itertools.count())
@@ -176,12 +200,26 @@ def _growing(result: GateResult, file: Path) -> str:
     both = _command("merge", before if known else "EARLIER", directory, "--out", merged)
     of = f", which was called {kept.name}" if kept.name else ""
     why = "" if known else f"; EARLIER is the campaign that the baseline was made from{of}"
-    return f"{both}, {_command('baseline', merged, '--output', file)}{why}"
+    return f"{both}, {_command('baseline', merged, '--output', file or 'FILE')}{why}"
 
 
-def near_files(missing: Path) -> str:
-    """Name the files of JSON that may have been meant where there is none; empty when none is near."""
-    return near_matches(missing.name, [each.name for each in missing.parent.glob("*.json")])
+def _misspelled(policy_file: Path, missing: Path) -> str:
+    """Name the file that may be meant by a baseline that is missing: one of a similar name, or a baseline, that no
+    policy beside this one names; empty where there is none.
+    """
+    taken = set()
+    for file in policy_file.parent.glob("*.toml"):
+        with contextlib.suppress(ValueError, UsageError):  # it is not ours to complain of
+            taken.add(resolved(file.parent / str(read_toml(file).table.get("baseline", ""))))
+    free = [each for each in sorted(missing.parent.glob("*.json")) if resolved(each) not in taken]
+    near = [each for each in free if near_matches(missing.name, [each.name])]
+    return next((each.name for each in [*near, *filter(is_baseline, free)]), "")
+
+
+def _unfinished(measured: MeasuredCampaign) -> list[Ruling]:
+    if measured.info.state is CampaignState.FINISHED:
+        return []
+    return [Ruling(RulingStatus.SHORT, Requirement.UNFINISHED, "campaign", _unended(measured))]
 
 
 def _unended(measured: MeasuredCampaign) -> str:
@@ -211,14 +249,12 @@ def _whole(policy: Policy, measured: MeasuredCampaign, total: Cell) -> list[Ruli
     noted = RulingStatus.FAIL if policy.notes is Weight.FAIL else RulingStatus.NOTE
     said_already = STRICT if policy.notes is Weight.FAIL else ""
     rulings += [
-        _campaign(noted if UNCOVERED in line else RulingStatus.NOTE, line)
+        Ruling(noted, Requirement.NOTES, "campaign", line) if UNCOVERED in line else _campaign(RulingStatus.NOTE, line)
         for line in measured.notes
         if line != said_already
     ]
-    if measured.info.state is not CampaignState.FINISHED:
-        rulings.append(_campaign(RulingStatus.SHORT, _unended(measured)))
     if not total.checks:
-        rulings.append(_campaign(RulingStatus.SHORT, "it has no checks at all"))
+        rulings.append(Ruling(RulingStatus.SHORT, Requirement.CHECKS, "campaign", "it has no checks at all"))
     return rulings
 
 
@@ -253,7 +289,7 @@ def judged(
         raise UsageError(str(error)) from error
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
     result = replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
-    told = [] if first is None else [f"{first} does not exist, so nothing is compared{near_files(first)}"]
+    told = [] if first is None else [f"{first} does not exist yet, so nothing is compared"]
     missing = [Ruling(RulingStatus.NOTE, Requirement.CAMPAIGN, SUMMARY, line) for line in told]
     return replace(result, rulings=(*missing, *result.rulings, *_accepting(policy, policy_file, result)))
 
@@ -275,6 +311,11 @@ def read_policy(
     if baseline_file is None and path is not None and not path.exists():
         if path.suffix != ".json":  # what is written under another name could be run some day
             raise UsageError(f"{policy_file}: 'baseline' names '{path.name}', but a new baseline must be named *.json")
+        if other := _misspelled(policy_file, path):
+            raise UsageError(
+                f"{policy_file}: 'baseline' names '{path.name}', which does not exist, but '{other}' does, and no "
+                f"policy here names it: correct the name, or to begin a new baseline, move '{other}' elsewhere"
+            )
         first, path = path, None
     return policy, None if path is None else read_baseline(path), first
 

@@ -9,6 +9,7 @@ they are compared as they stand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import ceil
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding]
     """
     cell = measured.count(rule.subject)
     moot = _moot(rule, measured)
-    rulings = [_checks(rule, cell, moot)]
+    rulings = [_checks(rule, cell, moot, measured)]
     if rule.limit.min_pass_rate is not None:
         rulings.append(_pass_rate(rule, cell, excused_of(rule.subject, cell, excused), confidence))
     shares = (_share(rule, measured, cell, row) for row in _SHARES)
@@ -67,8 +68,8 @@ def _changed(rule: Rule, least: int, measured: MeasuredCampaign) -> Ruling:
     detail = f"changed {changed} of {counted(judged, 'module')}, at least {least} needed"
     if status is RulingStatus.SHORT and crash.failed and not crash.passed:
         detail += "; the pass failed on every module"
-    elif status is RulingStatus.SHORT:
-        detail += f"; {_AIM}, and a longer --time generates more of everything"
+    elif status is RulingStatus.SHORT and judged:
+        detail += f"{_time_for(least, changed, measured)}; {_AIM}, and a longer --time generates more of everything"
     return _ruling(status, Requirement.CHANGED, rule, detail, changed=changed, limit=least, judged=judged)
 
 
@@ -85,13 +86,20 @@ def _moot(rule: Rule, measured: MeasuredCampaign) -> int:
     return sum(count for reason, count in reasons if reason in moot or reason.startswith(NOTE))
 
 
-def _checks(rule: Rule, cell: Cell, moot: int) -> Ruling:
+def _time_for(least: int, count: int, measured: MeasuredCampaign) -> str:
+    """Estimate how long a campaign must be, where what was counted in this one is too little and not nothing."""
+    return f"; at this speed, about {ceil(measured.info.elapsed_seconds * least / count / 60)} min" if count else ""
+
+
+def _checks(rule: Rule, cell: Cell, moot: int, measured: MeasuredCampaign) -> Ruling:
     least = rule.limit.min_checks
     applies = moot < cell.verdicts or not cell.verdicts
     status = RulingStatus.OK if cell.checks >= least or not applies else RulingStatus.SHORT
     detail = f"{counted(cell.checks, 'check')}, at least {least} needed"
     if not applies:
         detail = f"does not apply: {counted(cell.verdicts, 'verdict')}, but nothing to judge"
+    elif status is RulingStatus.SHORT and cell.checks:
+        detail += _time_for(least, cell.checks, measured)
     elif not cell.checks and cell.verdicts:
         detail += f"; {counted(cell.skipped, 'skip')}, {counted(cell.rejected, 'reject')}"
     return _ruling(status, Requirement.CHECKS, rule, detail, checks=cell.checks, limit=least, verdicts=cell.verdicts)

@@ -158,6 +158,8 @@ def _power(value: float) -> str:
     return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
 
 
+UNRECORDED = "of an unknown version"
+"""What is said of campaigns that earlier versions made, which did not record theirs."""
 _SIDES = "the campaign", "the baseline"
 _MOST = 5
 
@@ -171,8 +173,13 @@ def _some(names: list[str]) -> str:
 def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
     """List what makes the two less comparable, one line each."""
     lines = []
-    if now.info.tvm_version != before.info.tvm_version:
-        lines.append(f"the baseline is for TVM {before.info.tvm_version}, the campaign for {now.info.tvm_version}")
+    for name, here, there in (
+        ("TVM", now.info.tvm_version, before.info.tvm_version),
+        ("relaxfuzz", now.info.relaxfuzz_version or UNRECORDED, before.info.relaxfuzz_version or UNRECORDED),
+    ):
+        if here != there:
+            why = "" if name == "TVM" else ": versions may generate different modules, so create the baseline again"
+            lines.append(f"the baseline was made with {name} {there}, the campaign with {here}{why}")
     for what, mine, theirs in (
         ("tested", now.info.passes, before.info.passes),
         ("used as oracles", now.info.oracles, before.info.oracles),

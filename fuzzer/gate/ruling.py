@@ -49,6 +49,8 @@ class Requirement(TextEnum):
     LOST = "lost_evidence"
     FINDING = "new_findings"
     ENTRY = "known_entries"
+    NOTES = "notes"
+    UNFINISHED = "unfinished"
     CAMPAIGN = "campaign"
 
 

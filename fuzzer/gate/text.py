@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from fuzzer.core.text import counted
+from fuzzer.core.text import counted, enumerated
 from fuzzer.gate.limits import excused_of
 from fuzzer.gate.regressions import SUMMARY
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
@@ -36,9 +36,12 @@ def render(result: GateResult) -> list[str]:
     # Findings first, since they tell what is wrong; they come in numbers, which must not hide a rate.
     notes = result.of(RulingStatus.NOTE)
     lines = [ruling.line for ruling in notes if ruling.subject == SUMMARY]  # nothing is compared
+    lacking = result.lacking
+    # What explains all others comes first.
+    lines[:0] = [ruling.line for ruling in lacking if ruling.requirement is Requirement.UNFINISHED]
     lines += _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
     lines += _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
-    lines += _cut(result.of(RulingStatus.SHORT), MOST)
+    lines += _cut([ruling for ruling in lacking if ruling.requirement is not Requirement.UNFINISHED], MOST)
     if result.exit is GateExit.PASSED:
         lines += _held(result.of(RulingStatus.OK))
     elif any(ruling.requirement in _COMPARED for ruling in failed):
@@ -55,8 +58,9 @@ def render(result: GateResult) -> list[str]:
             count = sum(int(ruling.numbers["count"] or 0) for ruling in rulings)
             lines.append(f"{status:<5} {len(rulings)} {what} ({count} failures): --explain lists them")
     notes = [ruling for ruling in notes if ruling.subject != SUMMARY]
-    lines += _cut([ruling for ruling in notes if ruling.requirement is not Requirement.CAMPAIGN], MOST)
-    lines += [ruling.line for ruling in notes if ruling.requirement is Requirement.CAMPAIGN]  # such as what to do
+    said = (Requirement.CAMPAIGN, Requirement.NOTES)  # such as what to do
+    lines += _cut([ruling for ruling in notes if ruling.requirement not in said], MOST)
+    lines += [ruling.line for ruling in notes if ruling.requirement in said]
     return [*lines, verdict_line(result)]
 
 
@@ -81,11 +85,28 @@ def verdict_line(result: GateResult) -> str:
     """The verdict in one line."""
     info, found = result.measured.info, result.findings
     asked = [counted(len(found.questions), "question")] if found.questions else []
-    noted = f" ({len(found.noted)} noted)" if found.noted else ""
-    new = counted(len(found.new) + len(found.noted), "new finding") + noted
+    records = (*found.new, *found.noted)
+    known = sum(record.id in result.recognized for record in records)
+    which = [f"{len(found.noted)} noted"] if found.noted else []
+    which += [f"{'all' if known == len(records) else known} known in relaxfuzz's corpus"] if known else []
+    new = counted(len(records), "new finding") + (f" ({', '.join(which)})" if which else "")
     parts = [counted(result.total.checks, "check"), new, f"{len(found.known)} known"]
     told = ", ".join([*parts, *asked, counted(len(found.suspects), "suspect")])
-    return f"gate {_NAMES[result.exit]}: TVM {info.tvm_version}, {told}"
+    return f"gate {_NAMES[result.exit]}{_reasons(result)}: TVM {info.tvm_version}, {told}"
+
+
+def _reasons(result: GateResult) -> str:
+    """Name by its key in the policy what fails where no finding does, and what no contract covers."""
+    notes = [each for each in result.rulings if each.requirement is Requirement.NOTES]
+    failed = [] if result.findings.new else result.of(RulingStatus.FAIL)
+    keys = [each.requirement.value for each in failed if each.requirement is not Requirement.NOTES]
+    reasons = list(dict.fromkeys(keys))
+    if notes:
+        # A note is "PASS, in 7 modules: The pass drops or changes module attributes, and no contract says ..."
+        does = [each.detail.partition(": The pass ")[2].partition(", and ")[0] for each in notes]
+        said = "; ".join(dict.fromkeys(filter(None, does)))
+        reasons.append(counted(len(notes), "note") + (f" (the pass {said})" if said else ""))
+    return f"{' by' if failed else ', with'} {enumerated(reasons)}" if reasons else ""
 
 
 def explain(result: GateResult) -> list[str]:
@@ -167,7 +188,10 @@ def _rule(result: GateResult, rule: Rule) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_APART = (Requirement.LOST, Requirement.FINDING, Requirement.ENTRY, Requirement.CAMPAIGN, *_COMPARED)
+_APART = (
+    Requirement.LOST, Requirement.FINDING, Requirement.ENTRY, Requirement.NOTES, Requirement.UNFINISHED,
+    Requirement.CAMPAIGN, *_COMPARED,
+)  # fmt: skip
 
 
 def _verdict(code: GateExit) -> str:

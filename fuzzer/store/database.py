@@ -110,6 +110,14 @@ def is_locked(directory: Path) -> bool:
     return False
 
 
+def damaged(path: Path, why: str) -> StoreError:
+    """Say that a database is damaged, what to do, and why."""
+    said = shorten(printable(why), 300)
+    return StoreError(
+        f"'{path}' is damaged: the campaign cannot be read or resumed; delete its directory and run it again ({said})"
+    )
+
+
 def store_error(error: Exception, directory: Path) -> StoreError:
     """Describe an error of SQLite or the system in one line for the user."""
     text = shorten(printable(str(error)), 300)
@@ -120,5 +128,5 @@ def store_error(error: Exception, directory: Path) -> StoreError:
     if text == "interrupted":
         return StoreError(f"'{directory / FILE_NAME}' is damaged: reading it takes too long")
     if "malformed" in text or "not a database" in text or "no such table" in text:
-        return StoreError(f"'{directory / FILE_NAME}' is damaged: {text}")
+        return damaged(directory / FILE_NAME, text)
     return StoreError(f"cannot use '{directory / FILE_NAME}': {text}")

@@ -28,7 +28,7 @@ from fuzzer.findings.assessment import Assessment
 from fuzzer.findings.family import Traits
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import ScriptParts
-from fuzzer.store.database import CACHE, FILE_NAME, LOCK_NAME, StoreError, connect
+from fuzzer.store.database import CACHE, FILE_NAME, LOCK_NAME, StoreError, connect, damaged
 from fuzzer.store.records import CampaignState, Earlier, FindingState, MergedCampaign
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.files import read_regular
@@ -184,7 +184,7 @@ _FACTS: dict[str, Any] = {
 }  # fmt: skip
 """Facts that each campaign has."""
 _MORE_FACTS: dict[str, Any] = {
-    "identity": _Digest, "seal": _Digest, "config": _Json((Config,)),
+    "identity": _Digest, "seal": _Digest, "config": _Json((Config,)), "relaxfuzz_version": _Version,
     "merged": _Json((Annotated[list[MergedCampaign], Meta(min_length=1)],)),
 }  # fmt: skip
 
@@ -252,12 +252,14 @@ class _Inspection:
 
     def run(self) -> None:
         self._db.execute("BEGIN")  # all of it at one moment, though a campaign writes
+        if not self.path.stat().st_size:
+            raise damaged(self.path, "it is empty")
         if self._format() != FORMAT:
             raise StoreError(f"'{self.path}' is not a campaign made by this version")
         self._schema()  # first of all: what it says could be run by the check behind it
         found = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         if found is None or found[0] != "ok":
-            raise StoreError(f"'{self.path}' is damaged: {found[0] if found else 'empty'}")
+            raise damaged(self.path, " ".join(found[0].split()) if found else "no answer")
         rows = 0
         for table, columns in COLUMNS.items():
             if (rows := rows + self._rows(table, columns)) > MOST_ROWS_IN_ALL:

@@ -58,6 +58,7 @@ class StoreReader:
             oracles=tuple(json.loads(meta["oracles"])),
             state=CampaignState.KILLED if killed else state,
             budget_text=meta["budget"],
+            relaxfuzz_version=meta.get("relaxfuzz_version", ""),
         )
 
     def tallies(self) -> list[Tally]:

@@ -122,6 +122,7 @@ class CampaignInfo:
         oracles: Names of the oracles that judge.
         state: Whether it runs, and how it ended.
         budget_text: The budget as the user gave it, ``10m`` or ``2000 cases``.
+        relaxfuzz_version: Version that began the campaign; empty where that was not recorded.
     """
 
     seed: int
@@ -136,6 +137,7 @@ class CampaignInfo:
     oracles: tuple[str, ...]
     state: CampaignState
     budget_text: str
+    relaxfuzz_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

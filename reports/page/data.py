@@ -32,7 +32,6 @@ _STEPS = {
 }
 """What a step is called where its name does not say it."""
 IDLE = "idle"
-_DECIDES = {GateExit.FAILED: RulingStatus.FAIL, GateExit.NO_EVIDENCE: RulingStatus.SHORT}
 _MOST = 12
 """Rulings of a kind that are listed; every one is among those explained."""
 
@@ -96,8 +95,7 @@ def _blocks(report: Report) -> list[int]:
 
 def _verdict(result: GateResult) -> dict[str, Any]:
     """Return the verdict, what decided it, findings that did, what else is noted, and every number behind it."""
-    status = _DECIDES.get(result.exit)
-    decided = [] if status is None else result.of(status)
+    decided = result.lacking if result.exit is GateExit.NO_EVIDENCE else result.of(RulingStatus.FAIL)
     rules = [f"{ruling.subject}: {ruling.told}" for ruling in decided if ruling.requirement is not Requirement.FINDING]
     notes = [f"{ruling.subject}: {ruling.told}" for ruling in result.of(RulingStatus.NOTE)]
     return {

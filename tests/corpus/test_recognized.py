@@ -145,7 +145,7 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
 
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
     found = SortedFindings((FOUND,), (), (), (), (), ())
-    (ruling,) = finding_rulings(found, Path("campaign"), "in the baseline")
+    (ruling,) = finding_rulings(found, Path("campaign"), tell([FOUND], KnownFindings()), "in the baseline")
     assert ruling.status is RulingStatus.FAIL  # to be told is no excuse
     known = "perhaps known in relaxfuzz's corpus but not reported upstream (merge-composite-if)"
     assert any(each.startswith(f"not in the baseline; {known}") for each in ruling.more), "by what it says alone"

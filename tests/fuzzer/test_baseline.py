@@ -68,6 +68,25 @@ def test_what_nobody_has_looked_into_is_counted(tmp_path: Path, capsys: pytest.C
         assert capsys.readouterr().err == said
 
 
+@pytest.mark.parametrize(
+    ("state", "code", "said"),
+    [
+        ("finished", 0, ""),
+        ("running", 3, "was killed before it finished"),
+        ("interrupted", 3, "was interrupted before it finished"),
+    ],
+)
+def test_a_campaign_that_did_not_finish_is_no_good_baseline(
+    tmp_path: Path, state: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = campaign(tmp_path / "made", CLEAN)
+    with Store.open(made, read_only=False) as store:
+        store.set_meta(state=state)
+    assert main(["baseline", str(made), "--output", str(tmp_path / "kept.json")]) == code
+    told = f"relaxfuzz: the campaign {said}; resume it, or its baseline will miss findings\n"
+    assert capsys.readouterr().err == (told if code else "")
+
+
 def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changed = {"FuseOps": (1000, 100), "LegalizeOps": (1000, 1000)}
     now = campaign(tmp_path / "now", CLEAN, {"boom": 7, "crack": 40}, changed, tvm_version="0.28.0")
@@ -77,7 +96,7 @@ def test_worse_better_new_and_gone(tmp_path: Path, kept: Path, capsys: pytest.Ca
     assert "better LegalizeOps: changed 100%, 95% in the baseline" not in lines  # better, but no more than twice
     assert any(line.startswith(f"new   {finding_id('crack')} (40x) crash: FuseOps: ") for line in lines)
     assert any(line.startswith("gone  ") and "\x1b" not in line for line in lines)
-    assert "note  the baseline is for TVM 0.27.0.post1, the campaign for 0.28.0" in lines
+    assert "note  the baseline was made with TVM 0.27.0.post1, the campaign with 0.28.0" in lines
     assert lines[-1] == "10 comparisons: 4 worse, 0 better; 1 finding new, 1 gone"
     assert main(["baseline", str(now), "--compare", str(kept), "--json"]) == 1
     values = json.loads(capsys.readouterr().out)

@@ -319,8 +319,21 @@ def test_an_index_that_differs_from_its_table_is_damage(campaign: Path) -> None:
     swapped = page.replace(one.encode(), b"x" * 10).replace(two.encode(), one.encode()).replace(b"x" * 10, two.encode())
     assert swapped != page
     (campaign / FILE_NAME).write_bytes(data.replace(page, swapped))
-    with pytest.raises(StoreError, match="is damaged"):
+    with pytest.raises(
+        StoreError, match=r"is damaged: .* cannot be read or resumed; delete its directory .*\(row 1 mi"
+    ):
         Store.open(campaign)
+
+
+@pytest.mark.parametrize("kept", [0, 100, 8192])
+def test_a_file_that_was_cut_off_says_what_to_do(campaign: Path, kept: int) -> None:
+    """An empty one was said to be of another version."""
+    change(campaign, "PRAGMA journal_mode = DELETE")
+    (campaign / FILE_NAME).write_bytes((campaign / FILE_NAME).read_bytes()[:kept])
+    with pytest.raises(StoreError, match="delete its directory and run it again") as caught:
+        Store.open(campaign)
+    assert "\n" not in str(caught.value)
+    assert ("it is empty" in str(caught.value)) is (kept == 0)
 
 
 def test_the_log_is_read_where_nothing_can_be_written(

@@ -298,7 +298,7 @@ def test_lines_say_what_decided_and_nothing_else() -> None:
         "known 0000000001 S3? crash FuseOps: boom (1x)",
         "      script: repros/x.py",
         "      on your list (https://example.org/1): reported",
-        "note  known '00000000ff': did not occur (somewhere)",
+        "note  the entry for 00000000ff in the policy (somewhere): did not occur",
         "note  campaign: 2 verdicts are invalid and do not count, mostly: harness error",
         "gate FAILED: TVM 0.27.0.post1, 120 checks, 1 new finding, 1 known, 0 suspects",
     ]
@@ -337,7 +337,18 @@ def test_a_policy_may_fail_what_no_contract_of_the_users_covers(said: str, weigh
     rows = [*tallies(1000, 0), Tally("postcondition", "FuseOps", "skip", f"{NOTE}{said}", 7)]
     result = judged(structs.replace(noting(0.5), notes=weight), rows, [])
     assert result.exit is code
-    assert f"{'FAIL ' if code else 'note '} campaign: FuseOps, in 7 modules: {said}" in render(result)
+    lines = render(result)
+    assert f"{'FAIL ' if code else 'note '} campaign: FuseOps, in 7 modules: {said}" in lines
+    why = f"{' by' if code else ', with'} 1 note (the pass drops attributes)" if UNCOVERED in said else ""
+    assert lines[-1].startswith(f"gate {'FAILED' if code else 'passed'}{why}: TVM ")
+
+
+def test_a_finding_of_an_exception_names_it_and_the_line_that_raised_it() -> None:
+    """A title may leave out both, as one that names an operator does."""
+    at = "shop/passes.py:22 in visit_call_: if int(call.ty.shape.values[0]) == 1:"
+    raised = Evidence("TypeError", "int() argument must be a string\nmore", details=Details(raised_at=("outer", at)))
+    lines = render(judged(policy(), tallies(1, 1), [replace(finding(2), evidence=raised)]))
+    assert lines[1] == f"      TypeError: int() argument must be a string; raised at {at}"
 
 
 @pytest.mark.parametrize("weight", list(Weight))

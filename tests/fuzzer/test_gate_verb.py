@@ -132,13 +132,10 @@ def test_names_of_passes_are_checked_where_a_configuration_says_which_are_tested
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text(config)
     (tmp_path / ".relaxfuzz").mkdir()
-    (tmp_path / ".relaxfuzz" / "baseline.json").write_text("{}")
     path = tmp_path / ".relaxfuzz" / "policy.toml"
-    path.write_text(f'baseline = "basline.json"\n[passes.{name}]\n')
+    path.write_text(f"[passes.{name}]\n")
     assert main(["gate", "--check", "--policy", str(path)]) == (2 if said else 0)
-    out, err = capsys.readouterr()
-    assert said in err
-    assert ("did you mean baseline.json" in " ".join(out.split())) is not bool(said)
+    assert said in capsys.readouterr().err
 
 
 def test_exit_2_without_a_campaign_or_a_policy(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,4 +159,4 @@ def test_json(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_example_policy_is_valid(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = Path(__file__).parents[2] / "docs" / "policy.toml"
     assert main(["gate", str(campaign), "--policy", str(example)]) == 1
-    assert "note  known '0000000000': did not occur" in capsys.readouterr().out
+    assert "note  the entry for 0000000000 in the policy" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from sample_findings import finding
 from tvm import relax
 
 from fuzzer.store.writer import FindingRecord, FindingState
+from relaxkit.passes.pass_ref import PassRef
 from reports.findings import passes_text
 from reports.page import tvm_worker
 from reports.page.tvm_worker import TvmWorker
@@ -63,6 +64,19 @@ def test_the_module_belongs_to_the_message(state: FindingState, shown: int) -> N
     with TvmWorker([record]) as worker:
         assert worker.module(record).count(': R.Tensor((2, 3), dtype="float32") = ') == shown
     assert bool(passes_text(record)) is (state is FindingState.NEW)
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("user:/shop/passes.py:Fold", "Fold()  # /shop/passes.py"),
+        ("user:shop.passes:make(5, ':')", "make(5, ':')  # shop.passes"),
+        ("relax.transform.FuseOps()", "relax.transform.FuseOps()"),
+    ],
+)
+def test_a_pass_is_shown_as_the_call_that_builds_it(expression: str, shown: str) -> None:
+    (record,) = found(long(3))
+    assert passes_text(replace(record, case=replace(record.case, passes=(PassRef("P", expression),)))) == shown
 
 
 @pytest.fixture

@@ -46,14 +46,17 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
         return OK
     with file_errors("write", target):
         write_atomically(Path(target), text)
-    if measured.info.state is not CampaignState.FINISHED:
-        inform(f"the campaign did not run to its end ({measured.info.state}): a longer one finds more")
+    if unended := {
+        CampaignState.KILLED: "was killed before it finished", CampaignState.RUNNING: "is still running",
+        CampaignState.INTERRUPTED: "was interrupted before it finished",
+    }.get(measured.info.state):  # fmt: skip
+        inform(f"the campaign {unended}; resume it, or its baseline will miss findings")
     if untriaged := sum(each.state is FindingState.NEW for each in measured.records):
         are = "is" if untriaged == 1 else "are"
         inform(f"{untriaged} of these findings {are} untriaged, that is, neither confirmed nor minimized")
     checks = sum(cell.checks for cell in measured.cells.values())
     show(f"{target}: {checks} checks, {headline(measured.seen)}, TVM {measured.info.tvm_version}")
-    return OK
+    return NO_EVIDENCE if unended else OK
 
 
 def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
@@ -72,7 +75,7 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
 VERB = Verb(
     name="baseline",
     help="save a campaign's results as a baseline, or compare them with one; exit code 1 if significantly worse, 3 if "
-    "an oracle or a pass no longer has any checks",
+    "an oracle or a pass no longer has any checks, or if the saved campaign did not finish",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

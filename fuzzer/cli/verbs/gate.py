@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from fuzzer.cli.options import add_triage, file_errors, inform, put_json, show
@@ -16,8 +17,8 @@ LEAST_SECONDS = 600
 """Of the campaign whose baseline is to be committed: a shorter one misses defects."""
 _COLOURS = {
     "(?m)^(FAIL|gate (FAILED|USAGE))": "bold red",
-    "(?m)^(SHORT|gate NOT ENOUGH EVIDENCE)": "bold yellow",
-    "(?m)^gate passed": "bold green",
+    "(?m)^(SHORT|gate (NOT ENOUGH EVIDENCE|passed, with .*))": "bold yellow",
+    "(?m)^gate passed(?=:)": "bold green",
 }
 
 
@@ -58,7 +59,8 @@ def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
     from fuzzer.gate.baseline import to_text
-    from fuzzer.gate.judge import judged, near_files, read_policy
+    from fuzzer.gate.judge import judged, read_policy
+    from fuzzer.gate.regressions import SUMMARY
     from fuzzer.gate.ruling import GateExit
     from fuzzer.gate.text import as_json, explain, render
     from relaxkit.files import refuse_links
@@ -67,12 +69,10 @@ def _run(options: argparse.Namespace) -> int:
         _, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
         show(f"{options.policy} can be used")
         if missing is not None:
-            then = "the first campaign that passes becomes the baseline"
-            show(f"there is no baseline {missing} yet: {then}{near_files(missing)}")
+            show(f"there is no baseline {missing} yet: the first campaign that passes becomes the baseline")
         return OK
     result = judged(options.directory, options.policy, options.baseline, options.triage, options.history)
     if result.first_baseline is not None and result.exit is GateExit.PASSED:
-        near = near_files(result.first_baseline)
         path = result.first_baseline  # "x": never over, or through, what lies there
         with file_errors("write", path):
             refuse_links(path.parent)
@@ -82,7 +82,8 @@ def _run(options: argparse.Namespace) -> int:
         if result.measured.info.elapsed_seconds < LEAST_SECONDS:
             command = shlex.join(["relaxfuzz", "baseline", "CAMPAIGN", "--output", str(path)])
             advice = f"it is short: run one of at least ten minutes, and commit its baseline ({command})"
-        inform(f"there was no baseline yet, so this campaign was saved as {path}; {advice}{near}")
+        inform(f"there was no baseline yet, so this campaign was saved as {path}; {advice}")
+        result = replace(result, rulings=tuple(each for each in result.rulings if each.subject != SUMMARY))
     if options.json:
         put_json(as_json(result))
     else:
