@@ -34,11 +34,16 @@ _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
 
 
 def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first."""
+    """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first.
+
+    Two causes can have findings of one identifier: the page is that of the cause that was read first.
+    """
     causes: dict[str, Judgement] = {}
+    named: set[str] = set()
     for each in judgements:
-        if each.verdict == "defect" and not each.at_fault:
-            causes.setdefault(each.cause, each)
+        if each.verdict == "defect" and not each.at_fault and each.cause not in causes and each.id not in named:
+            causes[each.cause] = each
+            named.add(each.id)
     return sorted(causes.values(), key=lambda each: (each.judged_severity, each.blamed, each.id))
 
 
