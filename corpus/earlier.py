@@ -33,12 +33,14 @@ class EarlierFinding:
         family: Of it, where that was recorded.
         operators: Of its minimized module, where its symptom says too little; ``None`` where nobody recorded them.
         known: What was said of it.
+        blamed: What its report blamed; reports of one finding may blame several parts, which have causes of their own.
     """
 
     id: str
     family: str
     operators: frozenset[str] | None
     known: KnownAs
+    blamed: str = ""
 
 
 def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
@@ -51,8 +53,9 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     near = [_earlier()[place] for place in sorted(places)]
     if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and _alike(row, finding, family)]
-    own = [row.known for row in near if row.id == finding.id]
-    return own, [replace(row.known, certain=False) for row in near if row.id != finding.id]
+    own = [row for row in near if row.id == finding.id]
+    own.sort(key=lambda row: (not row.blamed.startswith(finding.assessment.blame), row.known.cause is None))
+    return [row.known for row in own], [replace(row.known, certain=False) for row in near if row.id != finding.id]
 
 
 def _alike(row: EarlierFinding, finding: FindingRecord, family: Family) -> bool:
@@ -71,16 +74,19 @@ def audit_rows() -> list[dict[str, Any]]:
 
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
-    titles = {each.id: each.better for each in judged if each.better}
+    titles = {(each.id, each.blamed): each.better for each in judged if each.better}
     first = {each.id: each for each in reversed(judged) if each.verdict == "defect"}  # which has the page
     pages = {each.cause: page.name for each in first.values() if (page := _PAGES / f"{each.id}.md").is_file()}
-    for each in ({each.id: each for each in judged} | first).values():  # one word a finding: a page's, or the last
+    told = {(each.id, each.blamed): each for each in reversed(judged) if each.verdict == "defect"}
+    # One word of what a report of a finding blamed: the first that it is a defect, or the last.
+    for each in ({(each.id, each.blamed): each for each in judged} | told).values():
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"corpus/judgements.toml: {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None
-        sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get(each.id, each.title)
+        sentence, title = _VERDICTS[each.verdict] + each.of_cause, titles.get((each.id, each.blamed), each.title)
         known = KnownAs(name, sentence, reported, cause=cause, title=title)
-        yield EarlierFinding(each.id, each.family, None if each.operators is None else frozenset(each.operators), known)
+        operators = None if each.operators is None else frozenset(each.operators)
+        yield EarlierFinding(each.id, each.family, operators, known, each.blamed)
     reasons = {each.id: each.reason for each in judged}
     for row in audit_rows():
         if row["whose"] != "ours":

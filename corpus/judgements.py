@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,8 @@ import msgspec
 
 from fuzzer.store.known import Cause
 
+_SENTENCE_END = re.compile(r"(?<=[.!?)])\s+(?=[A-Z`'\"(])")
+_ASIDE = re.compile(r"\bS[1-5]\b|\bmaintainers? (?:may|might|could)\b|\A(?:Loud\b|By the rule\b|Silent\.)")
 DATA = Path(__file__).resolve().parent / "judgements.toml"
 
 
@@ -59,7 +62,15 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def told(self) -> Cause:
         """The cause, as issues tell it."""
-        return Cause(self.cause, self.reason, self.place, self.mend, self.upstream, self.id)
+        return Cause(self.cause, self.of_cause, self.place, self.mend, self.upstream, self.id)
+
+    @property
+    def of_cause(self) -> str:
+        """The sentences of the reason that are about the cause: readers also say how grave it is, and what others may.
+
+        All of it where none is.
+        """
+        return " ".join(each for each in _SENTENCE_END.split(self.reason) if not _ASIDE.search(each)) or self.reason
 
 
 class Judgements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from fuzzer.core.text import printable, quoted_path, shell, to_json
-from fuzzer.findings.file import Decisions
+from fuzzer.findings.file import Decisions, load_decisions
 from fuzzer.gate.judge import GateResult
 from fuzzer.gate.text import as_json as gate_object
 from fuzzer.store.grouping import group
@@ -72,13 +72,13 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     before that, so it is not lost).
     """
     directory = Path(store_dir)
-    report = load_report(directory)
-    told = to_json(report_object([report]), indent=2) + "\n" if as_json else render_text(report, MOST, stream)
+    report, decisions = load_report(directory), load_decisions(None)
+    told = to_json(report_object([report], None, decisions), indent=2) + "\n" if as_json else render_text(report, MOST, stream)
     stream.write(told)
     stream.flush()
     with TvmWorker(report.findings) as worker:
         markdown = render_markdown(report, worker.module)
-        page = render_html(page_object([report], worker))
+        page = render_html(page_object([report], worker, None, decisions))
     write_atomically(directory / MARKDOWN_NAME, markdown)
     write_atomically(directory / HTML_NAME, page)
     if as_json:

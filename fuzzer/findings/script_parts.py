@@ -123,6 +123,7 @@ class ScriptParts:
         python: Whether ``module`` is Python.
         words: What is wrong.
         nearest: The nearest module that passes.
+        passing: The same as an edit of the short script, which ends with 0 after it.
         change: The lines of the short script's module that the pass changes, as a unified diff; of two runs that must
             agree, those that differ.
         numbers: Where two results differ first, and both values.
@@ -134,6 +135,7 @@ class ScriptParts:
     python: bool
     words: Words
     nearest: Nearest | None = None
+    passing: Nearest | None = None
     change: str = ""
     numbers: str = ""
     ending: Ending | None = None
@@ -167,11 +169,12 @@ class RenderedScript:
 
 @dataclass(frozen=True, slots=True)
 class ShortScript:
-    """A short script: its source, how it ends while the defect is there, and what changes in it (``ScriptParts``)."""
+    """A short script: its source, how it ends while the defect is there, and the rest as in ``ScriptParts``."""
 
     text: str
     ending: Ending
     change: str = ""
+    passing: Nearest | None = None
 
 
 @dataclass(frozen=True, slots=True)

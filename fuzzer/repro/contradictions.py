@@ -38,7 +38,7 @@ def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
     old = functions_by_name(before)
     for key in map(str, before.global_infos):
         if key not in map(str, after.global_infos):
-            yield f'drops "{key}" of the global_infos of the module'
+            yield f"drops the module's {key} table (global_infos)"
     for name, function in relax_functions(after):
         given = old.get(name)
         yield from _devices(name, function, after)

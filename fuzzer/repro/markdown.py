@@ -100,6 +100,11 @@ def bug_report(
     return "\n".join(section for section in sections if section)
 
 
+def minimizing(finding: FindingRecord, directory: Path) -> str:
+    """Return the command that minimizes a finding of the campaign in a directory."""
+    return f"{shell('relaxfuzz')} minimize {quoted_path(directory)} {finding.id}"
+
+
 def fenced(text: str, language: str = "") -> str:
     """Return a block of code, whose fence is longer than any inside."""
     text = disarmed(visible(text))
@@ -195,10 +200,11 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -
 
 
 def _nearest(parts: ScriptParts) -> str:
-    if parts.nearest is None or not parts.nearest.tells:
+    shown = parts.nearest if parts.ending is None else parts.passing  # the short script was run with its edit
+    if parts.nearest is None or shown is None or not parts.nearest.tells:
         return ""
     said = f"The same check passes after this edit ({_line(parts.nearest.what)}):\n\n"
-    return f"### Nearest module that passes\n\n{said}{fenced(shorten(parts.nearest.diff(), _LONGEST_TEXT), 'diff')}"
+    return f"### Nearest module that passes\n\n{said}{fenced(shorten(shown.diff(), _LONGEST_TEXT), 'diff')}"
 
 
 def _bisection(bisected: Bisected | None) -> str:
@@ -245,7 +251,7 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _unplaced(function: str) -> str:
-    return f"{function} (TVM does not tell its file)"
+    return f"{function} (source file unknown)"
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, module: str, directory: Path) -> str:
@@ -257,10 +263,9 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
         smaller = f"{module} ({', '.join(size)}) is as it was generated: it could not be reduced"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
-        command = f"{shell('relaxfuzz')} minimize {quoted_path(directory)} {finding.id}"
         smaller = (
             f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
-            f"To minimize it, run {_code(command)}, then generate this report again"
+            f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
         )
     assessment = finding.assessment
     scale = f"severity {assessment.severity}; S1 is the most severe{'' if assessment.final else ', estimated'}"

@@ -27,6 +27,7 @@ from fuzzer.repro.short.structure import postcondition, roundtrip, well_formed
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Verdict
 from oracles.gradient.oracle import KIND
 from relaxkit.passes.contract import OracleName, plain_claim
+from relaxkit.passes.contracts import CONTRACTS
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -156,7 +157,9 @@ def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
         # Where a user's pass raised is told with its lines, by whoever prints this.
         place = "" if details.raised_at else next(iter(evidence.frames), "")
         where = f" (at {place})" if place and not place.startswith("ir/transform.py:") else ""
-        expected, observed = _ANSWER, error_line(evidence) + where
+        function = verdict.culprit in CONTRACTS and verdict.culprit[0].islower()  # as no pass is called
+        expected = f"{verdict.culprit} returns" if function else _ANSWER
+        observed = error_line(evidence) + where
     elif oracle is OracleName.WELL_FORMED and kind == "ill-formed":
         expected, observed = "a well-formed module", f"relax.analysis.well_formed raises: {message}"
     elif oracle is OracleName.WELL_FORMED:

@@ -41,11 +41,13 @@ from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.undefined import bound, undefined
 from relaxkit.ir.walk import callee_name, expressions_in, is_constant, operator_of, places
+from relaxkit.passes.claims.kept import KEPT
 from relaxkit.passes.contract import OracleName
 from relaxkit.runtime.values import arrays_in
 
 MOST = 110
 _LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
+_KEPT = {each.claim for each in KEPT.values()}
 AGAIN = ", run on its own output, "
 """What a title puts before what a second run does."""
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
@@ -206,10 +208,11 @@ def _returned(name: str, module: tvm.IRModule) -> str:
 
 
 def _postcondition(culprit: str, told: Told) -> str:
-    """Tell what was lost; else what the claim says of this module, in its second line."""
-    if any(each.part in _LOST for each in told.changes):
-        return _fit(f"{culprit} {_lost(told.changes)}", told.around)
+    """Tell what was lost; else what the claim says of this module, in its second line: of what is kept, what is not."""
     done, function = told.evidence.details.done, told.evidence.details.function
+    kept = bool(done) and told.evidence.details.claim in _KEPT
+    if not kept and any(each.part in _LOST for each in told.changes):
+        return _fit(f"{culprit} {_lost(told.changes)}", told.around)
     if function:
         return _fit(essence(told.evidence, done))
     said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
@@ -434,7 +437,13 @@ def _near(expected: str, seen: str) -> bool:
 
 
 def _rounded(text: str) -> str:
-    return _DIGITS.sub(lambda found: f"{float(found[0]):.4g}", text)
+    """Write numbers in four digits, but none as a whole number that is not one: -0.999995 is not -1."""
+    return _DIGITS.sub(lambda found: _short(found[0]), text)
+
+
+def _short(number: str) -> str:
+    short = f"{float(number):.4g}"
+    return short if float(short).is_integer() == float(number).is_integer() else number
 
 
 _TELL: dict[OracleName, Callable[[str, Told], str]] = {

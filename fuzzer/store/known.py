@@ -129,7 +129,7 @@ def other_program(known: KnownAs, cause: Cause, finding: str, parts: ScriptParts
     if not (known.also or known).certain:
         return "Perhaps, as found for a program that fails in the same way: "
     if parts is not None and not parts.fits(cause.reason):
-        return "In another module with the same signature: "
+        return "As found for another program that fails in the same way: "
     return "" if cause.read in ("", finding) else "As found for a similar program: "
 
 

@@ -95,7 +95,9 @@ def _shortened(
 ) -> RenderedScript:
     """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``."""
     patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
-    forms = patient.ask(SHORT, case, verdict, assessment, script.parts.words.title)
+    told, nearest = script.parts, script.parts.nearest
+    passing = "" if nearest is None else nearest.applied(told.module)
+    forms = patient.ask(SHORT, case, verdict, assessment, told.words.title, passing)
     if not isinstance(forms, ShortForms):
         return replace(script, why_long=patient.trouble or "the process died")
     parts = replace(script.parts, numbers=forms.numbers)
@@ -103,7 +105,10 @@ def _shortened(
     for form in forms.scripts:
         result = check_pristine(form.text, form.ending, place)
         if result.confirmed:
-            return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change))
+            near = form.passing
+            if near is not None and check_pristine(near.applied(form.text), form.ending, place).exit_code != 0:
+                near = None
+            return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change, passing=near))
         said = said or f"the one that was tried exited with {result.exit_code}, and did not show the failure"
     return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")
 

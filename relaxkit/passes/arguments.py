@@ -176,14 +176,19 @@ def leaves_operator(expression: str, operator: str) -> bool:
     return text_has(expression, rf"{skipped}|{name}: lambda (\w+), (\w+): \2(?=\s*[,}}])")
 
 
-def arguments_text(expression: str) -> str:
-    """Write what :func:`arguments_of` gives as the text of a dictionary, without evaluating it."""
+def written_arguments(expression: str) -> dict[str, str]:
+    """Return the arguments that :func:`arguments_of` gives as they are written, without evaluating them."""
     tree = tree_of(expression)
     if not isinstance(tree, ast.Call):
-        return "{}"
+        return {}
     named = [(str(index), value) for index, value in enumerate(tree.args)]
     named += [(keyword.arg, keyword.value) for keyword in tree.keywords if keyword.arg is not None]
-    return "{" + ", ".join(f"{name!r}: {ast.unparse(value)}" for name, value in named) + "}"
+    return {name: ast.get_source_segment(expression, value) or ast.unparse(value) for name, value in named}
+
+
+def arguments_text(expression: str) -> str:
+    """Write what :func:`arguments_of` gives as the text of a dictionary, without evaluating it."""
+    return "{" + ", ".join(f"{name!r}: {value}" for name, value in written_arguments(expression).items()) + "}"
 
 
 def keywords_text(name: str, expression: str, known: Collection[str]) -> str:

@@ -217,7 +217,7 @@ class Postcondition:
         harm: What a violation does.
         evidence: What a violation is evidence of: ``OURS`` where the source is no sentence and no test of TVM's.
         shown: An assertion on the modules ``Before`` and ``After`` that says the same of a small module, for scripts;
-            ``{name}`` stands for the name of any function.
+            ``{name}`` stands for the name of any function, ``{0}`` for the first argument of the pass as it is written.
     """
 
     claim: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from test_corpus_match import FOUND
 from corpus import judgements
 from corpus.findings import recognize
 from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord
@@ -105,3 +107,32 @@ def test_a_cause_in_a_pass_that_runs_the_same_code_is_perhaps_known_by_its_page(
     assert (known.name, known.certain) == ("docs/upstream/d9da36d663.md", False)
     assert known.sentence.startswith("FunctionInliner::InlinedCall binds only the parameters")
     assert told(replace(finding, culprit="Gradient", traits=Traits("Gradient"))) is None
+
+
+def test_title_and_cause_are_of_the_judgement_of_what_is_blamed() -> None:
+    """The cause told of LazyGetInput, and the title of EliminateCommonSubexpr, whose finding had the same id."""
+    assessed = {
+        each: Assessment(EvidenceClass.HARD, Severity.S4, each)
+        for each in ("LazyGetInput", "EliminateCommonSubexpr")
+    }
+    lazy, common = (
+        told(replace(FOUND, id="d11b4af9d9", oracle="well-formed", culprit="LazyGetInput", assessed=each))
+        for each in assessed.values()
+    )
+    assert lazy is not None and lazy.cause is not None
+    assert common is not None and common.cause is not None
+    assert (lazy.title.split()[0], common.title.split()[0]) == tuple(assessed)
+    assert (lazy.cause.name, common.cause.name) == (
+        "lazy-get-input-emits-inside-local-function",
+        "cse-local-function-scope-leak",
+    )
+    assert "eliminate_common_subexpr.cc" in common.cause.place
+
+
+def test_issues_are_told_of_the_cause_and_not_of_what_readers_said_beside_it() -> None:
+    """`By the rule S3, not S5`, `Loud` and what maintainers may argue stood in the text of issues."""
+    defects = [each for each in judgements.load() if each.verdict == "defect"]
+    asides = re.compile(r"\bS[1-5]\b|maintainers? (may|might|could)\b|By the rule|\bLoud\b")
+    assert sum(bool(asides.search(each.reason)) for each in defects) > 30
+    assert [each.id for each in defects if asides.search(each.told.reason)] == []
+    assert all(each.told.reason for each in defects)

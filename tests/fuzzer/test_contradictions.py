@@ -118,7 +118,7 @@ def test_what_a_pass_leaves_of_a_function_or_of_the_module_is_told() -> None:
     assert [*contradictions(named, named)] == ["gives f1 the global_symbol main"]
     both = tvm.IRModule({"main": Impure["main"], "f1": Impure["main"]})
     assert [*contradictions(both, both)] == ["gives f1 the global_symbol main, which another function has"]
-    assert next(contradictions(Planned, Impure)) == 'drops "vdevice" of the global_infos of the module'
+    assert next(contradictions(Planned, Impure)) == "drops the module's vdevice table (global_infos)"
     assert not [*contradictions(Impure, Impure)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +81,35 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert "stored" not in said
     assert " candidates, starting from the smaller case found earlier): " in said
     assert (campaign / str(found.repro)).stat().st_mtime_ns == before
+
+
+def test_what_was_minimized_is_kept_when_the_rest_is_killed(
+    campaign: Path, name: Signature, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The nearest module that passes, and what is at fault, are looked for after that; minutes of work were lost."""
+
+    def killed(job: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fuzzer.triage.finding.triage_finding", killed)
+        with contextlib.suppress(KeyboardInterrupt):
+            minimize(campaign, name)
+    with Store.open(campaign) as store:
+        found = store.finding(name.id)
+    assert (found.bindings, found.repro, found.state) == (1, None, FindingState.CONFIRMED)
+    capsys.readouterr()
+    assert minimize(campaign, name) == 0
+    assert "starting from the smaller case found earlier" in capsys.readouterr().err
+
+
+def test_a_long_script_that_was_not_minimized_is_to_be_minimized_first(
+    campaign: Path, name: Signature, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fuzzer.repro.markdown.LONGEST_SCRIPT", 10)
+    assert main(["repro", str(campaign), name.id, "--markdown"]) == 0
+    said = capsys.readouterr().err
+    assert f"too long for an issue; minimize it first: relaxfuzz minimize {campaign} {name.id}; or attach it" in said
 
 
 def test_a_campaign_that_runs_is_not_written(

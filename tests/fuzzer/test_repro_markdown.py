@@ -106,7 +106,7 @@ def test_an_edit_that_takes_away_what_fails_tells_nothing() -> None:
 def test_a_function_whose_file_tvm_does_not_tell_is_named() -> None:
     raised = replace(EVIDENCE, frames=(), details=replace(EVIDENCE.details, functions=("relax::RewriteCall",)))
     report = bug_report(finding(), replace(VERDICT, evidence=raised), INFO, "", script().parts)
-    assert "relax::RewriteCall (TVM does not tell its file)" in report
+    assert "relax::RewriteCall (source file unknown)" in report
 
 
 def test_a_pass_of_the_users_own_is_no_bug_of_tvms_and_needs_its_file() -> None:
@@ -427,7 +427,7 @@ def test_a_title_is_what_one_types_into_the_field_for_it() -> None:
 def test_a_cause_that_names_what_the_module_has_not_speaks_of_another(reason: str, hedged: bool) -> None:
     known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, reason=reason))
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
-    assert ("### Cause\n\nIn another module with the same signature: " in report) is hedged
+    assert ("### Cause\n\nAs found for another program that fails in the same way: " in report) is hedged
 
 
 def test_the_sentence_of_a_case_is_a_cause() -> None:

@@ -12,10 +12,13 @@ from fuzzer.core.case import Case
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.repro.markdown import _nearest
 from fuzzer.repro.nearest.edits import edits_between, module_of, neighbours
 from fuzzer.repro.nearest.search import attempt_request, nearest_passing
 from fuzzer.repro.pieces.frame import load
+from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
+from fuzzer.triage.script import repro_script
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Verdict
 from relaxkit.passes.contract import OracleName
@@ -202,3 +205,26 @@ def test_a_module_that_passes_on_ones_alone_does_not_pass() -> None:
 
     assert not passing("R.add(lv, lv)", "R.multiply(lv, lv)")
     assert passing("= (lv,)", "= (x,)")
+
+
+def test_the_short_script_is_run_with_the_edit_that_is_shown(tmp_path: Path) -> None:
+    """The edit was that of annotated bindings, and the script failed with it as well."""
+    case, verdict, _, worker = failing(tmp_path, "Picky")
+    with worker:
+        script = repro_script(case, verdict, full=False)
+    shown = script.parts.passing
+    assert shown is not None
+    assert shown.diff().split() == "- gv = R.nn.softmax(lv, axis=1) + gv = R.nn.softmax(lv, axis=0)".split()
+    assert check_pristine(shown.applied(script.text), script.parts.ending).exit_code == 0
+    assert shown.diff() in _nearest(script.parts)
+
+
+def test_an_edit_with_which_the_script_fails_as_well_is_not_shown(tmp_path: Path) -> None:
+    case, verdict, _, worker = failing(tmp_path, "Picky")
+    line = next(each for each in MODULE.splitlines() if "relu" in each)
+    wrong = Nearest("another operator", ((line, line.replace("relu", "silu")),))
+    with worker:
+        parts = repro_script(case, verdict, nearest=wrong, full=False).parts
+    assert parts.nearest == wrong
+    assert parts.passing is None
+    assert _nearest(parts) == ""

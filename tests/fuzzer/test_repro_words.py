@@ -127,3 +127,9 @@ def test_every_oracle_has_words_and_they_are_short() -> None:
 def test_what_passed_has_none() -> None:
     with pytest.raises(ValueError, match="only a failing verdict"):
         words_of(Verdict(OracleName.CRASH, Outcome.PASS, "FuseOps"), "")
+
+
+def test_a_function_that_is_no_pass_transforms_no_module() -> None:
+    evidence = Evidence("IndexError", "Index 0 out of bounds 0")
+    for name, expected in (("rewrite_bindings", "rewrite_bindings returns"), ("FuseOps", "the pass transforms")):
+        assert words_of(failing(OracleName.CRASH, name, evidence), "").expected.startswith(expected)

@@ -22,6 +22,7 @@ from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.short.questions import asked
 from fuzzer.repro.short.render import MOST_LINES, short_forms
+from fuzzer.repro.title import title_of
 from fuzzer.triage.blame.rules import blame_request
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.claims.analysis import type_misjudged
@@ -165,3 +166,40 @@ def test_a_question_that_is_wrong_itself_is_not_answered_wrongly() -> None:
         Question("it is wrong", "is wrong", "relax.analysis.no_such_analysis()", "answer").contradiction()
     with pytest.raises(NameError):
         Question("it is wrong", "is wrong", "relax.analysis.free_vars(unknown)", "answer").contradiction()
+
+
+def test_a_method_that_disagrees_with_its_pass_is_called_and_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The script asserted that the pass does not give the module that it rightly gives, and never called the method."""
+    (known,) = load(["bind-params-method-narrows"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = judge_case(case, (OracleName.POSTCONDITION,))
+    said = "relax.Function.bind_params and BindParams disagree: the method makes float64 arrays float32"
+    assert title_of(case, verdict) == said
+    assert blame_request(case, verdict, "BindParams").name == "relax.Function.bind_params"
+    script = short_forms(case, verdict).scripts[0]
+    assert 'bound = Before["main"].bind_params({"x": np.ones((2,))})\nprint(bound.script())' in script.text
+    path, real = tmp_path / "script.py", relax.Function.bind_params
+    path.write_text(script.text)
+    with pytest.raises(ValueError, match="StructuralEqual"):
+        runpy.run_path(str(path))
+
+    def mended(function: relax.Function, binding: dict[str, Any]) -> Any:
+        return real(function, {name: relax.const(value, str(value.dtype)) for name, value in binding.items()})
+
+    monkeypatch.setattr(relax.Function, "bind_params", mended)
+    runpy.run_path(str(path))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_method_that_binds_other_dims_is_shown_by_the_function_that_it_binds(
+    monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    text = 'relax.transform.BindSymbolicVars({"n": 4}' + (")" if whole else ', "main")')
+    case = Case(str(tvm.ir.save_json(Sample)), (PassRef("BindSymbolicVars", text),), 0)
+    monkeypatch.setattr(relax.Function, "bind_symbolic_vars", lambda function, _: function)
+    (verdict,) = judge_case(case, (OracleName.POSTCONDITION,))
+    assert title_of(case, verdict) == "BindSymbolicVars and Function.bind_symbolic_vars disagree on main"
+    lines = short_forms(case, verdict).scripts[0].text.splitlines()
+    assert 'bound = Before["main"].bind_symbolic_vars({"n": 4})' in lines

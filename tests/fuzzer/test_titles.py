@@ -987,3 +987,20 @@ def test_the_type_that_tvmscript_cannot_read_is_told() -> None:
     assert (
         said == "A module does not round-trip through TVMScript when a variable has a less specific type than its value"
     )
+
+
+def test_what_was_to_be_kept_is_told_and_not_what_a_pass_may_change() -> None:
+    """MetaScheduleApplyDatabase schedules kernels, which the title told, where it had dropped the table of devices."""
+
+    made = "tvm.IRModule({v: f.with_attr('scheduled', True) for v, f in mod.functions_items()}, attrs=mod.attrs)"
+    text = f'tvm.transform.module_pass(lambda mod, ctx: {made}, opt_level=0, name="it")'
+    case = case_of(Device, "MetaScheduleApplyDatabase", text)
+    title = title_of(case, failed(case, OracleName.POSTCONDITION))
+    assert title == "MetaScheduleApplyDatabase drops the module's vdevice table (global_infos)"
+
+
+def test_no_number_becomes_a_whole_one() -> None:
+    """The title said -1, where the report below it said -0.999995."""
+    numbers = ("[]", "-0.999995 at index [0]", "-5.007e-06; 2 of 4 elements differ", "-5.007e-06")
+    evidence = Evidence("not-as-documented", "wrong", details=Details(operator="relax.exp", numbers=numbers))
+    assert " instead of -0.999995 at" in judged("LegalizeOps", Exponent, evidence)

@@ -279,7 +279,7 @@ class Module:
 
 IMPURE = (
     "an impure function is called by invoke_pure_closure\n"
-    "calls inner, which is impure, by relax.invoke_pure_closure\nfunction: main"
+    "calls the impure function inner with invoke_pure_closure\nfunction: main"
 )
 
 

@@ -136,14 +136,17 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     address = urlsplit(address)
     assert address.geturl().startswith("https://github.com/apache/tvm/issues/new?")
     title, _, body = issue.partition("\n")
-    assert parse_qs(address.query) == {"title": [title.removeprefix("# ")], "body": [body.removeprefix("\n")]}
+    # Of TVM's own template, for a blank issue is not allowed there, and with its labels, which the link replaces.
+    form = {"template": ["bug-report.md"], "labels": ["needs-triage,type: bug"], "title": [title.removeprefix("# ")]}
+    assert parse_qs(address.query) == {**form, "body": [body.removeprefix("\n")]}
     run(f"RF.data.lines.push('x'.repeat(8000)); RF.finding('{first.id}').issue.push(RF.data.lines.length - 1)")
     short, said = filing(run, first.id)
     assert said.startswith("the body is too long for a link, so only the title")
-    assert parse_qs(urlsplit(short).query) == {"title": [title.removeprefix("# ")]}
+    assert parse_qs(urlsplit(short).query) == form
     run(f"RF.finding('{first.id}').issue.pop()")
     run(f"RF.finding('{first.id}').issue = null")
-    assert filing(run, first.id)[1].startswith("there is no bug report yet")
+    said = filing(run, first.id)[1]
+    assert said.endswith(f"repro {quoted_path(tmp_path)} {first.id} --markdown writes one"), said
     run(f"RF.finding('{first.id}').issue = []")
     entry = run(f"RF.knownEntry(RF.finding('{first.id}'))")
     (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries

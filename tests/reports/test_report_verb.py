@@ -67,6 +67,14 @@ def test_summary_prints_and_writes_the_report(campaign: Path) -> None:
     assert "R.exp(x)" in (campaign / "report.md").read_text()
 
 
+def test_the_files_that_run_writes_show_what_people_decided(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decided = f'[[merge]]\ninto = "F012345678"\nids = ["{ID}"]\nreason = "as people decided"\n'
+    monkeypatch.chdir(campaign)
+    Path("findings.toml").write_text(decided)
+    summarize(campaign, io.StringIO())
+    assert "as people decided" in (campaign / "report.html").read_text()
+
+
 def test_report_in_the_terminal(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(campaign)]) == 0
     out = capsys.readouterr().out

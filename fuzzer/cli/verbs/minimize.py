@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from fuzzer.core.verb import INTERRUPTED, OK, RUNS_CODE, UsageError, Verb
 if TYPE_CHECKING:
     from fuzzer.cli.minimize_input import MinimizeInput
     from fuzzer.core.case import Case
+    from fuzzer.store.records import FindingRecord
     from fuzzer.triage.reduce import Reduced
 
 
@@ -182,6 +184,8 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
     kept = (finding.minimized or finding.case).module_json
     if finding.is_minimized and len(case.module_json) >= len(kept):
         return
+    if finding.repro is None:  # a process that is killed below has kept the case
+        _keep(directory, finding, case, reduced.bindings)
     with tempfile.TemporaryDirectory() as folder:  # a script that shows nothing must not replace one that does
         job = TriageJob(
             finding.id, finding.signature, finding.verdict, finding.case, Path(folder),
@@ -189,6 +193,8 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
         )  # fmt: skip
         found = triage_finding(job)
         if found.state is not TriageState.CONFIRMED or found.repro is None:
+            if finding.repro is None:
+                _keep(directory, finding, finding.minimized, finding.bindings)
             inform(f"not stored in the campaign: {found.note}")
             return
         text = (Path(folder) / found.repro).read_text(encoding="utf-8")
@@ -205,6 +211,14 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
         inform(f"not stored in the campaign: {error}")
         return
     inform(f"stored in the campaign, with its script {directory / found.repro}")
+
+
+def _keep(directory: Path, finding: FindingRecord, case: Case | None, bindings: int | None) -> None:
+    """Store the smallest case of a finding that has no script, if the campaign is not running."""
+    from fuzzer.store.writer import Store, StoreError
+
+    with contextlib.suppress(StoreError), Store.open(directory, read_only=False) as store:
+        store.save_triage(finding.id, finding.state, case, bindings, None, finding.note)
 
 
 def _write_others(reduced: Reduced, folder: Path) -> None:

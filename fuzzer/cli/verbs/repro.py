@@ -49,7 +49,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.repro.markdown import LONGEST_SCRIPT
+    from fuzzer.repro.markdown import LONGEST_SCRIPT, minimizing
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
     from relaxkit.files import write_atomically
@@ -63,7 +63,9 @@ def _run(options: argparse.Namespace) -> int:
     text = _report(finding, info, script, parts, options) if options.markdown else script
     if options.markdown and len(script) > LONGEST_SCRIPT:
         where = f": {options.directory / finding.repro}" if finding.repro else " (without --markdown, this prints it)"
-        inform(f"the script is too long for an issue; attach it as a file{where}")
+        first = f"minimize it first: {minimizing(finding, options.directory)}; or attach it as a file{where}"
+        todo = f"attach it as a file{where}" if finding.is_minimized else first
+        inform(f"the script is too long for an issue; {todo}")
     if options.output is not None:
         with file_errors("write", options.output):
             write_atomically(options.output, text)

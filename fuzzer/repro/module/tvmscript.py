@@ -40,8 +40,8 @@ def readable(module: Any) -> str:
 
 
 def plain_lines(module: Any) -> list[str]:
-    """Return lines of TVMScript to compare with those of another module: constants stand where they are used."""
-    return [line for line in unwrapped(module, _summary).splitlines() if not line.startswith(("#", "metadata = "))]
+    """Return lines to compare with those of another module, as this TVM prints them, but constants where they are used."""
+    return [line for line in unwrapped(module, _summary, str).splitlines() if not line.startswith(("#", "metadata = "))]
 
 
 def _summary(item: Any) -> str:
@@ -56,12 +56,13 @@ def _summary(item: Any) -> str:
     return f'R.const([{first}{", ..." * (array.size > _SUMMARY_ELEMENTS)}] of shape {array.shape}, "{value.dtype}")'
 
 
-def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
+def unwrapped(module: Any, constant: Callable[[Any], str], words: Callable[[str], str] = common) -> str:
     """Return the module's TVMScript for people with lines as long as they are.
 
     Args:
         module: The module.
         constant: Writes an object of the metadata where it is used; empty where it cannot.
+        words: Puts the text into other words, by default into those that all releases read.
     """
     text = str(module.script(show_meta=True))
     found = _WHOLE.match(text)
@@ -71,7 +72,7 @@ def unwrapped(module: Any, constant: Callable[[Any], str]) -> str:
         rest = _USE.sub(lambda use: constant(objects[use.group(1)][int(use.group(2))]) or use.group(), rest)
         text = f"{_compact(found)}{rest}" if _USE.search(rest) else rest
     text = _DEVICE.sub(lambda found: f"I.vdevice({target_text(found.group(1))}, ", text)
-    return _OFFSET.sub(_free_offset, common(shortest(_IMPORTS.sub("", text).strip("\n"))))
+    return _OFFSET.sub(_free_offset, words(shortest(_IMPORTS.sub("", text).strip("\n"))))
 
 
 def _free_offset(found: re.Match[str]) -> str:

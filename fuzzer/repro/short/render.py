@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from fuzzer.core.text import first_line
 from fuzzer.findings.assessment import Culprit
-from fuzzer.findings.script_parts import Ending, ShortForms, ShortScript
+from fuzzer.findings.script_parts import Ending, Nearest, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import plain_lines
+from fuzzer.repro.nearest.edits import edits_between
+from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.short.before import sources_of
 from fuzzer.repro.short.numeric import of_the_machine
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
@@ -39,10 +41,12 @@ _MEGABYTES = 4096
 _STANDARD = ("contextlib", "io", "os", "resource", "signal", "sys", "threading")
 
 
-def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = None, title: str = "") -> ShortForms:
+def short_forms(
+    case: Case, verdict: Verdict, assessment: Assessment | None = None, title: str = "", passing: str = ""
+) -> ShortForms:
     """Write the short scripts that may show a failure; runs in a worker, and runs what the failure is about.
 
-    Which of them shows it is for a fresh process to say.
+    Which of them shows it is for a fresh process to say, as is whether it ends well with the module ``passing``.
     """
     failure = FailingCase(case, verdict)
     forms = forms_of(verdict)
@@ -53,7 +57,8 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     why = ""
     for scene in scenes(failure):
         try:
-            found += _written(scene, forms, head)
+            near = load(passing) if passing and scene.text == case.module_json else None
+            found += _written(scene, forms, head, near)
         except Exception as error:  # the long form remains
             why = why or first_line(f"{error}" or type(error).__name__)
     # What fits on a screen comes first, in the order of the scenes; of the rest the shortest.
@@ -67,7 +72,7 @@ def short_forms(case: Case, verdict: Verdict, assessment: Assessment | None = No
     return ShortForms(scripts[:_TRIED], why, _numbers(failure))
 
 
-def _written(scene: Scene, forms: OracleForms, head: list[str]) -> Iterator[ShortScript]:
+def _written(scene: Scene, forms: OracleForms, head: list[str], passing: Any) -> Iterator[ShortScript]:
     for showing in forms.short(scene):
         module = scene.fresh() if showing.module is None else showing.module
         acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
@@ -86,7 +91,18 @@ def _written(scene: Scene, forms: OracleForms, head: list[str]) -> Iterator[Shor
             shown = body[: len(prepared) + acts.ending.line]
             first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
             ending = replace(acts.ending, line=first + 1)
-            yield ShortScript(text + "\n".join(body) + "\n", ending, _change(scene, showing))
+            text += "\n".join(body) + "\n"
+            near = None if passing is None or showing.module is not None else _edited(text, before, passing)
+            yield ShortScript(text, ending, _change(scene, showing), near)
+
+
+def _edited(script: str, before: str, passing: Any) -> Nearest | None:
+    """Return how a script's module is edited into a passing one; ``None`` where that cannot be said in few lines."""
+    for text, _ in sources_of(passing, BEFORE):
+        edits = edits_between(before, text)
+        if edits is not None and (near := Nearest("", edits)).of(script):
+            return near
+    return None
 
 
 def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showing:

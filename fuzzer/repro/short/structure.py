@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -21,9 +22,11 @@ from oracles.core.verdict import Notation
 from oracles.structural.roundtrip import NOTATIONS
 from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
 from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
+from relaxkit.passes.arguments import written_arguments
 from relaxkit.passes.claims.kept import claims_of
 from relaxkit.passes.contract import Postcondition, Ran
 from relaxkit.passes.contracts import contract_for
+from relaxkit.passes.pass_ref import namespace
 
 _SHOWN_LINES = 40
 """A longer module is not printed: who runs the script would not find the place in it."""
@@ -154,12 +157,21 @@ def _row(scene: Scene) -> Postcondition:
 
 def _facts(scene: Scene, row: Postcondition) -> Iterator[str]:
     """Yield the assertions of a claim's row that do not hold, of the module or of one of its functions."""
-    known = {"tvm": tvm, BEFORE: scene.fresh(), AFTER: scene.after}
-    for line in dict.fromkeys(row.shown.format(name=name) for name in functions_by_name(known[BEFORE])):
-        try:
-            exec(line, dict(known))
-        except Exception:  # it shows the failure
-            yield line
+    known = {**namespace(), BEFORE: scene.fresh(), AFTER: scene.after}
+    culprit = next((ref for ref in scene.judged if ref.name == scene.failure.verdict.culprit), None)
+    given = written_arguments(culprit.expression) if culprit is not None else {}
+    places = [given[place] for place in sorted(given) if place.isdigit()]
+    with contextlib.suppress(IndexError):  # an argument that the row mentions is not written so
+        for text in dict.fromkeys(row.shown.format(*places, name=name) for name in functions_by_name(known[BEFORE])):
+            *first, line = text.splitlines() or [""]
+            try:
+                exec("\n".join(each for each in first if not each.startswith("print(")), known)
+            except Exception:  # it is not about this function
+                continue
+            try:
+                exec(line, dict(known))
+            except Exception:  # it shows the failure
+                yield text
 
 
 def roundtrip(scene: Scene) -> Iterator[Showing]:
@@ -169,7 +181,7 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
         yield from roundtrip(_output(scene))
     lines, name = scene.applied(), scene.subject
     if evidence.kind == UNLISTED_DEVICE:
-        line = f'assert ":-1:" not in {name}.script()  # so TVM writes a device that the module does not list'
+        line = f'assert ":-1:" not in {name}.script()  # TVM prints a device that the module does not list as :-1:'
         yield failing(shown(scene), line)
         return
     if evidence.kind == UNPRINTABLE_NAME:

@@ -38,7 +38,8 @@ def global_infos_lost(ran: Any) -> str:
     for key, entries in ran.before.global_infos.items():
         now = list(ran.after.global_infos.get(key, ()))
         if len(now) < len(entries):
-            return f"an entry of the table {key} is gone\ndrops an entry of {key}\nbefore: {entries}\nafter: {now}"
+            said = f"drops {'an entry of ' if now else ''}the module's {key} table (global_infos)"
+            return f"an entry of the table {key} is gone\n{said}\nbefore: {entries}\nafter: {now}"
         for old, new in zip(entries, now):  # noqa: B905  # new entries may come behind
             if not tvm_ffi.structural_equal(old, new):
                 return f"an entry of the table {key} is another one\nmakes an entry of {key} {new} instead of {old}"

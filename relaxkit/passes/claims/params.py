@@ -11,7 +11,7 @@ from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.types import parts_of_type, types_in
-from relaxkit.ir.walk import expressions, name_of, operator_of, places
+from relaxkit.ir.walk import expressions, is_constant, name_of, operator_of, places
 from relaxkit.passes.claims.common import argument, both, relax_pairs, untouched, variables_read
 from relaxkit.passes.contract import EvidenceClass, Harm, claimed, nothing_left
 
@@ -85,10 +85,17 @@ def bound_symbol_left(ran: Any) -> str:
     return ""
 
 
+def _as_method(method: str, place: int) -> dict[str, Any]:
+    """Return what is the same of the claims that a method of functions gives what a pass gives."""
+    bound = f'bound = Before["{{name}}"].{method}({{{place}}})'
+    compared = 'tvm.ir.assert_structural_equal(bound, After["{name}"], map_free_vars=True)'
+    return {"harm": Harm.WRONG, "shown": f"{bound}\nprint(bound.script())\n{compared}"}
+
+
 @claimed(
-    "a function binds its dims as the pass does",
+    "Function.bind_symbolic_vars gives what BindSymbolicVars gives",
     'documentation of Function.bind_symbolic_vars: "Return a new function with updated symbolic variable"',
-    Harm.WRONG,
+    **_as_method("bind_symbolic_vars", 0),
 )
 def bound_otherwise(ran: Any) -> str:
     """Find a function whose dims its own method binds in another way than the pass, by name or by variable."""
@@ -98,15 +105,16 @@ def bound_otherwise(ran: Any) -> str:
         values = {dim: value for dim in dims for key, value in binding.items() if _key(key) == name_of(dim)}
         if not old.same_as(new) and len({*map(name_of, dims)}) == len(dims):
             for keyed in (values, {name_of(dim): value for dim, value in values.items()}):
-                if not _gives(partial(old.bind_symbolic_vars, keyed), new):
-                    return f"a function binds its dims otherwise\nbinds dims of {name} in another way than its method"
+                if _given(partial(old.bind_symbolic_vars, keyed), new) is not new:
+                    return f"the method gives another one\nand Function.bind_symbolic_vars disagree on {name}"
     return ""
 
 
 @claimed(
-    "a function binds its parameters as the pass does",
-    'documentation of Function.bind_params: "Keys may be either a `relax.Var` or a string name of the Relax variable"',
-    Harm.WRONG,
+    "Function.bind_params gives what BindParams gives",
+    'documentation of Function.bind_params: "Keys may be either a `relax.Var` or a string name of the Relax variable"; '
+    "that of relax.const gives another dtype to numbers of Python alone",
+    **_as_method("bind_params", 1),
 )
 def parameters_bound_otherwise(ran: Any) -> str:
     """Find a function whose parameters its own method binds in another way than the pass, by variable."""
@@ -115,18 +123,29 @@ def parameters_bound_otherwise(ran: Any) -> str:
         keyed = {p: value for p in old.params for key, value in binding.items() if _key(key) == name_of(p)}
         if old.same_as(new) or (symbol_of(old) or name) != str(argument(ran, 0, "func_name")):
             continue
-        if not _gives(partial(old.bind_params, keyed), new):
-            said = f"binds parameters of {name} in another way than its method"
-            return f"a function binds its parameters otherwise\n{said}"
+        if (given := _given(partial(old.bind_params, keyed), new)) is not new:
+            pairs = zip(_dtypes(new), _dtypes(given), strict=False)
+            made = [pair for pair in pairs if pair[0] != pair[1] and pair[0] in {str(v.dtype) for v in keyed.values()}]
+            said = f"and Function.bind_params disagree on {name}"
+            for was, other in made[:1]:
+                said = f"relax.Function.bind_params and BindParams disagree: the method makes {was} arrays {other}"
+            return f"the method gives another one\n{said}"
     return ""
 
 
-def _gives(method: Callable[[], Any], function: Any) -> bool:
-    """Say whether a method gives a function; what it raises for that of which a pass has made one is no function."""
+def _given(method: Callable[[], Any], function: Any) -> Any:
+    """Return what a method gives: the function itself where they are equal, ``None`` where it raises."""
     try:
-        return bool(tvm_ffi.structural_equal(method(), function, map_free_vars=True))
+        found = method()
+        return function if tvm_ffi.structural_equal(found, function, map_free_vars=True) else found
     except Exception:
-        return False
+        return None
+
+
+def _dtypes(function: Any) -> list[str]:
+    """List the dtypes of a function's constants; none of no function."""
+    found = [] if function is None else expressions(function.body)
+    return [str(each.value.dtype) for each in found if is_constant(each)]
 
 
 def _symbols_of(value: Any) -> list[Any]:
@@ -314,7 +333,7 @@ def parameter_type_not_updated(ran: Any) -> str:
 @claimed(
     "no type mentions the old device",
     "its documentation: update the virtual device",
-    shown='assert ":-1:" not in After.script()  # so TVM writes a device that the module does not list',
+    shown='assert ":-1:" not in After.script()  # TVM prints a device that the module does not list as :-1:',
 )
 def old_device_left(ran: Any) -> str:
     """Find a type that mentions the device that was replaced."""

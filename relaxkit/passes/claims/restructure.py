@@ -77,7 +77,7 @@ def impure_closure_called_as_pure(ran: Any) -> str:
     known = {callee for callee, _ in impure_closures_called_as_pure(ran.before)}
     for callee, name in impure_closures_called_as_pure(ran.after):
         if callee not in known:
-            said = f"calls {callee}, which is impure, by relax.invoke_pure_closure"
+            said = f"calls the impure function {callee} with invoke_pure_closure"
             return f"an impure function is called by invoke_pure_closure\n{said}\nfunction: {name}"
     return ""
 

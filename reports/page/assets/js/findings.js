@@ -229,10 +229,11 @@ RF.issueButtons = function (finding) {
   const link = (href, text, title) => RF.h("a", { class: "button", href, title, target: "_blank", rel: "noopener" }, text);
   const reported = (finding.known?.reported || "").replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
   if (reported && finding.known.certain) return link(reported, "Reported upstream", "already reported");
-  if (!finding.issue) return !finding.pass.includes(":") && RF.h("button", { disabled: "", title: "there is no bug report yet: the finding is not triaged, or no script reproduces it" }, "New issue");
+  const command = `${RF.data.campaign.programs[1]} repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id} --markdown`;
+  if (!finding.issue) return !finding.pass.includes(":") && RF.h("button", { disabled: "", title: `this page has no bug report, because no script was written for the finding yet: ${command} writes one` }, "New issue");
   const [title, , ...body] = RF.text(finding.issue).split("\n");
   if (!title.startsWith("# [Bug]")) return null;
-  const short = `https://github.com/apache/tvm/issues/new?title=${encodeURIComponent(title.slice(2))}`;
+  const short = `https://github.com/apache/tvm/issues/new?template=bug-report.md&labels=${encodeURIComponent("needs-triage,type: bug")}&title=${encodeURIComponent(title.slice(2))}`;
   const whole = `${short}&body=${encodeURIComponent(body.join("\n"))}`;
   const notes = [reported && "perhaps already reported", !finding.minimized && "not minimized",
     whole.length > 8000 && "the body is too long for a link, so only the title is filled in: copy the body"].filter(Boolean);
