@@ -73,8 +73,8 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     """
     directory = Path(store_dir)
     report, decisions = load_report(directory), load_decisions(None)
-    told = to_json(report_object([report], None, decisions), indent=2) + "\n" if as_json else render_text(report, MOST, stream)
-    stream.write(told)
+    told = render_text(report, MOST, stream)
+    stream.write(f"{to_json(report_object([report], None, decisions), indent=2)}\n" if as_json else told)
     stream.flush()
     with TvmWorker(report.findings) as worker:
         markdown = render_markdown(report, worker.module)

@@ -142,6 +142,12 @@ class ScriptParts:
     digest: str = ""
 
     @property
+    def near(self) -> Nearest | None:
+        """The nearest module that passes, as an edit of this script's module, where that tells anything."""
+        shown = self.nearest if self.ending is None else self.passing
+        return shown if shown is not None and shown.tells else None
+
+    @property
     def lines(self) -> int:
         """The number of lines of the module."""
         return len(self.module.splitlines())

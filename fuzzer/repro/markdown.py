@@ -200,11 +200,10 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -
 
 
 def _nearest(parts: ScriptParts) -> str:
-    shown = parts.nearest if parts.ending is None else parts.passing  # the short script was run with its edit
-    if parts.nearest is None or shown is None or not parts.nearest.tells:
+    if (near := parts.near) is None:
         return ""
-    said = f"The same check passes after this edit ({_line(parts.nearest.what)}):\n\n"
-    return f"### Nearest module that passes\n\n{said}{fenced(shorten(shown.diff(), _LONGEST_TEXT), 'diff')}"
+    said = f"The same check passes after this edit ({_line(near.what)}):\n\n"
+    return f"### Nearest module that passes\n\n{said}{fenced(shorten(near.diff(), _LONGEST_TEXT), 'diff')}"
 
 
 def _bisection(bisected: Bisected | None) -> str:

@@ -50,7 +50,7 @@ def finding_rows(
         module, script = modules.get(finding.id, ""), script_text(report.directory, finding.repro)
         disposition, parts = dispositions.of(finding), finding.parts
         family = decisions.place(finding.id, finding.family, finding.former)
-        near = None if parts is None else parts.nearest
+        near = None if parts is None else parts.near
         cost, known = report.costs.get(finding.id), report.recognized.get(finding.id)
         if disposition is Disposition.FAILS and dispositions.policy is None and known is not None and known.listed:
             disposition = Disposition.KNOWN
@@ -97,7 +97,7 @@ def finding_rows(
             "reduced": finding.is_reduced,
             "module": lines.add(module) if module else None,
             "change": "" if parts is None else parts.change,
-            "neighbour": None if script is None or near is None or not near.tells else [near.what, near.diff()],
+            "neighbour": None if script is None or near is None else [near.what, near.diff()],
             "repro": finding.repro,
             "script": None if script is None else lines.add(script),
             "cost": None if cost is None else [round(cost.judging, 1), round(cost.triage, 1)],

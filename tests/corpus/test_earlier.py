@@ -112,15 +112,16 @@ def test_a_cause_in_a_pass_that_runs_the_same_code_is_perhaps_known_by_its_page(
 def test_title_and_cause_are_of_the_judgement_of_what_is_blamed() -> None:
     """The cause told of LazyGetInput, and the title of EliminateCommonSubexpr, whose finding had the same id."""
     assessed = {
-        each: Assessment(EvidenceClass.HARD, Severity.S4, each)
-        for each in ("LazyGetInput", "EliminateCommonSubexpr")
+        each: Assessment(EvidenceClass.HARD, Severity.S4, each) for each in ("LazyGetInput", "EliminateCommonSubexpr")
     }
     lazy, common = (
         told(replace(FOUND, id="d11b4af9d9", oracle="well-formed", culprit="LazyGetInput", assessed=each))
         for each in assessed.values()
     )
-    assert lazy is not None and lazy.cause is not None
-    assert common is not None and common.cause is not None
+    assert lazy is not None
+    assert common is not None
+    assert lazy.cause is not None
+    assert common.cause is not None
     assert (lazy.title.split()[0], common.title.split()[0]) == tuple(assessed)
     assert (lazy.cause.name, common.cause.name) == (
         "lazy-get-input-emits-inside-local-function",

@@ -269,7 +269,8 @@ def test_a_cause_that_was_read_of_another_program_is_introduced_so_in_lists() ->
     assert known.found_for == ""
     cause = Cause("c", "It drops `return lv7`.", read="another")
     for about, hedge in (
-        (parts, "As found for another program that fails in the same way: "), (None, "As found for a similar program: "),
+        (parts, "As found for another program that fails in the same way: "),
+        (None, "As found for a similar program: "),
     ):  # fmt: skip
         assert other_program(KnownAs("n", "s"), cause, "this", about) == hedge
         assert KnownAs("n", "s", cause=cause, found_for=hedge).line.endswith(f": {hedge}s")

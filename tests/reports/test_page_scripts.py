@@ -392,6 +392,10 @@ def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report:
     assert texts(run, "#list .part") == ["Questionsfailures that break no documented promise; not counted as findings"]
     typed(run, "severity", "S1", "change")
     assert run("document.getElementById('count').textContent") == "1 of 2 findings, 0 of 1 question"
+    for name, place in (("b", "1 of 2 findings"), ("c", "1 of 1 question")):  # a question was counted as the third
+        run("RF.filters.severity = ''")
+        go(run, f"finding/000000000{name}")
+        assert place in texts(run, "main")[0]
     go(run, "finding/000000000b")
     said = texts(run, "main")[0]
     assert "at faultLambdaLift" in said

@@ -40,7 +40,7 @@ def readable(module: Any) -> str:
 
 
 def plain_lines(module: Any) -> list[str]:
-    """Return lines to compare with those of another module, as this TVM prints them, but constants where they are used."""
+    """Return lines to compare with those of another module, as TVM prints them, but constants where they are used."""
     return [line for line in unwrapped(module, _summary, str).splitlines() if not line.startswith(("#", "metadata = "))]
 
 

@@ -139,13 +139,14 @@ RF.views.findings = function (_, query) {
 RF.views.finding = function (id) {
   const finding = RF.finding(id);
   if (!finding) return RF.box("No such finding", null, RF.h("p", null, `There is no finding ${id} in this campaign.`));
-  const rows = RF.chosen();
+  const rows = RF.apart(RF.chosen()).flat();
   const at = rows.indexOf(finding);
+  const same = rows.filter((row) => row.standing === finding.standing);
   const step = (other, label) => (other ? RF.h("a", { class: "button", href: RF.link(other) }, label)
     : RF.h("button", { class: "button", disabled: true }, label));
   const rest = RF.h("div", { class: "tools" }, RF.h("a", { class: "button", href: "#/findings" }, "← Findings"),
     at >= 0 && [step(rows[at - 1], "Previous"), step(rows[at + 1], "Next"),
-      RF.h("span", { class: "dim small" }, `${at + 1} of ${rows.length}`)]);
+      RF.h("span", { class: "dim small" }, `${same.indexOf(finding) + 1} of ${RF.counted(same.length, finding.standing)}`)]);
   return RF.h("div", { class: "stack" }, rest, RF.findingHead(finding), RF.findingCode(finding), RF.findingTime(finding));
 };
 
