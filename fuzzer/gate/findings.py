@@ -128,7 +128,9 @@ def finding_rulings(
 
 def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before: str, *more: str) -> Ruling:
     assessment = record.assessment
-    subject = f"{before}{record.id} {assessment.grade} {record.oracle} {record.culprit}"
+    # The numeric oracle fails, too, where nothing was computed.
+    unbuilt = " (does not build)" if record.kind == "does-not-build" else ""
+    subject = f"{before}{record.id} {assessment.grade} {record.oracle}{unbuilt} {record.culprit}"
     how = shlex.join(["relaxfuzz", "minimize", str(directory), record.id])
     facts = (
         _raised(record),

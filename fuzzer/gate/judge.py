@@ -93,9 +93,8 @@ class GateResult:
         if not any(ruling.requirement is Requirement.UNFINISHED for ruling in short):
             return short
         kept = [each for each in short if each.requirement in (Requirement.UNFINISHED, Requirement.CAMPAIGN)]
-        detail = (
-            f"because of that, {counted(len(short) - len(kept), 'requirement')} cannot be judged: --explain lists all"
-        )
+        many = counted(len(short) - len(kept), "requirement")
+        detail = f"because of that, {many} cannot be judged: --explain lists all"
         return kept if len(kept) == len(short) else [*kept, _campaign(RulingStatus.SHORT, detail)]
 
 
@@ -123,7 +122,8 @@ def judge_campaign(
     findings = sort_findings(known_here, policy, rules, measured, baseline)
     accepts = policy.comparing.accept_findings and baseline is not None
     told = recognize((*findings.all,), KnownFindings())
-    rulings = _unfinished(measured)
+    ended = measured.info.state is CampaignState.FINISHED
+    rulings = [] if ended else [Ruling(RulingStatus.SHORT, Requirement.UNFINISHED, "campaign", _unended(measured))]
     rulings += finding_rulings(findings, measured.directory, told, "in the baseline" if accepts else "on your list")
     rulings += entry_rulings(policy, measured, history, day or today())
     for rule in rules:
@@ -211,15 +211,8 @@ def _misspelled(policy_file: Path, missing: Path) -> str:
     for file in policy_file.parent.glob("*.toml"):
         with contextlib.suppress(ValueError, UsageError):  # it is not ours to complain of
             taken.add(resolved(file.parent / str(read_toml(file).table.get("baseline", ""))))
-    free = [each for each in sorted(missing.parent.glob("*.json")) if resolved(each) not in taken]
-    near = [each for each in free if near_matches(missing.name, [each.name])]
-    return next((each.name for each in [*near, *filter(is_baseline, free)]), "")
-
-
-def _unfinished(measured: MeasuredCampaign) -> list[Ruling]:
-    if measured.info.state is CampaignState.FINISHED:
-        return []
-    return [Ruling(RulingStatus.SHORT, Requirement.UNFINISHED, "campaign", _unended(measured))]
+    free = (each for each in sorted(missing.parent.glob("*.json")) if resolved(each) not in taken)
+    return next((each.name for each in free if near_matches(missing.name, [each.name]) or is_baseline(each)), "")
 
 
 def _unended(measured: MeasuredCampaign) -> str:

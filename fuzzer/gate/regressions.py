@@ -158,8 +158,7 @@ def _power(value: float) -> str:
     return f"{value:.1e}" if value < 0.001 else f"{value:.3f}"
 
 
-UNRECORDED = "of an unknown version"
-"""What is said of campaigns that earlier versions made, which did not record theirs."""
+_OLD = "of an unknown version"
 _SIDES = "the campaign", "the baseline"
 _MOST = 5
 
@@ -175,11 +174,11 @@ def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
     lines = []
     for name, here, there in (
         ("TVM", now.info.tvm_version, before.info.tvm_version),
-        ("relaxfuzz", now.info.relaxfuzz_version or UNRECORDED, before.info.relaxfuzz_version or UNRECORDED),
+        ("relaxfuzz", now.info.relaxfuzz_version, before.info.relaxfuzz_version),
     ):
         if here != there:
             why = "" if name == "TVM" else ": versions may generate different modules, so create the baseline again"
-            lines.append(f"the baseline was made with {name} {there}, the campaign with {here}{why}")
+            lines.append(f"the baseline was made with {name} {there or _OLD}, the campaign with {here or _OLD}{why}")
     for what, mine, theirs in (
         ("tested", now.info.passes, before.info.passes),
         ("used as oracles", now.info.oracles, before.info.oracles),

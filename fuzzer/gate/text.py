@@ -11,6 +11,7 @@ from fuzzer.gate.limits import excused_of
 from fuzzer.gate.regressions import SUMMARY
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.records import FindingRecord
+from oracles.core.notes import deed
 
 if TYPE_CHECKING:
     from fuzzer.gate.judge import GateResult
@@ -99,12 +100,9 @@ def _reasons(result: GateResult) -> str:
     """Name by its key in the policy what fails where no finding does, and what no contract covers."""
     notes = [each for each in result.rulings if each.requirement is Requirement.NOTES]
     failed = [] if result.findings.new else result.of(RulingStatus.FAIL)
-    keys = [each.requirement.value for each in failed if each.requirement is not Requirement.NOTES]
-    reasons = list(dict.fromkeys(keys))
+    reasons = [*{each.requirement.value: None for each in failed if each.requirement is not Requirement.NOTES}]
     if notes:
-        # A note is "PASS, in 7 modules: The pass drops or changes module attributes, and no contract says ..."
-        does = [each.detail.partition(": The pass ")[2].partition(", and ")[0] for each in notes]
-        said = "; ".join(dict.fromkeys(filter(None, does)))
+        said = "; ".join(dict.fromkeys(filter(None, map(deed, (each.detail for each in notes)))))
         reasons.append(counted(len(notes), "note") + (f" (the pass {said})" if said else ""))
     return f"{' by' if failed else ', with'} {enumerated(reasons)}" if reasons else ""
 

@@ -9,6 +9,7 @@ from oracles.core.verdict import UNCOVERED
 
 STRICT = 'To make the gate fail until the contract covers this, set notes = "fail" in the policy.'
 _FIELD = re.compile(r" \(in the contract of (\S+), (\w+)=(.*) allows it, (.*) forbids it\)$")
+_DEED = re.compile(rf"The pass (.*), and {UNCOVERED}")
 _SET = re.compile(r"frozenset\(\{(.*)\}\)")
 
 
@@ -20,6 +21,12 @@ def uncovered(said: str, name: str, allowing: str, forbidding: str) -> str:
 def brief(note: str) -> str:
     """Return a note without the fields, which :func:`settling` puts together."""
     return _FIELD.sub(".", note)
+
+
+def deed(note: str) -> str:
+    """Return what a pass does of which a note speaks; empty where the note does not put it so."""
+    found = _DEED.search(note)
+    return found[1] if found else ""
 
 
 def settling(notes: Iterable[str]) -> list[str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 
+from fuzzer.campaign.setup import configure, open_campaign
 from fuzzer.cli.main import main
+from fuzzer.core.installed import installed
 from fuzzer.gate.baseline import BaselineError, read_baseline, to_text
 from fuzzer.gate.measured import MeasuredCampaign, measure
 from fuzzer.store.records import SUSPECTS, FindingState
@@ -40,6 +43,14 @@ def test_what_is_read_is_what_was_measured(directory: Path, kept: Path) -> None:
     assert sorted(back.seen, key=lambda each: each.id) == sorted(measured.seen, key=lambda each: each.id)
     assert replace(back, seen=()) == replace(measured, seen=(), silences={}, records=())
     assert to_text(back) == kept.read_text()
+
+
+def test_a_campaign_and_its_baseline_record_the_version_of_relaxfuzz(tmp_path: Path) -> None:
+    config = configure({"passes": "FuseOps", "oracles": "crash", "max-examples": "1", "seed": "7"})
+    with open_campaign(tmp_path / "now", config, installed()).store as store:
+        begun = measure(store)
+    (tmp_path / "kept.json").write_text(to_text(begun))
+    assert read_baseline(tmp_path / "kept.json").info.relaxfuzz_version == metadata.version("relaxfuzz")
 
 
 def test_it_is_small_and_a_line_an_entry(kept: Path) -> None:

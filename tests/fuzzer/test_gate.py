@@ -343,6 +343,13 @@ def test_a_policy_may_fail_what_no_contract_of_the_users_covers(said: str, weigh
     assert lines[-1].startswith(f"gate {'FAILED' if code else 'passed'}{why}: TVM ")
 
 
+def test_a_finding_of_a_program_that_does_not_build_says_that_nothing_was_computed() -> None:
+    unbuilt = replace(finding(2, oracle="numeric"), evidence=Evidence("does-not-build", "KeyError"))
+    line = render(judged(policy(oracle="numeric"), tallies(1, 1, "numeric"), [unbuilt]))[0]
+    assert line.startswith("FAIL  new finding 0000000002 ")
+    assert " numeric (does not build) FuseOps: " in line
+
+
 def test_a_finding_of_an_exception_names_it_and_the_line_that_raised_it() -> None:
     """A title may leave out both, as one that names an operator does."""
     at = "shop/passes.py:22 in visit_call_: if int(call.ty.shape.values[0]) == 1:"

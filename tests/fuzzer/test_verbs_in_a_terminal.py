@@ -24,7 +24,7 @@ POLICY = (
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with a campaign of hostile messages, a policy, decisions and a baseline."""
     monkeypatch.chdir(tmp_path)
-    with Store.create(tmp_path / "c", META) as store:
+    with Store.create(tmp_path / "c", META | {"state": "finished"}) as store:
         store.record_shard(shard(0, *(hit(text, index) for index, text in enumerate(MESSAGES))), 1.0)
         families = [each.family.id for each in store.findings()]
     Path("policy.toml").write_text(POLICY)

@@ -46,11 +46,11 @@ def _write(measured: MeasuredCampaign, target: str) -> int:
         return OK
     with file_errors("write", target):
         write_atomically(Path(target), text)
-    if unended := {
-        CampaignState.KILLED: "was killed before it finished", CampaignState.RUNNING: "is still running",
-        CampaignState.INTERRUPTED: "was interrupted before it finished",
-    }.get(measured.info.state):  # fmt: skip
-        inform(f"the campaign {unended}; resume it, or its baseline will miss findings")
+    if unended := (state := measured.info.state) is not CampaignState.FINISHED:
+        how = (
+            "is still running; wait" if state is CampaignState.RUNNING else f"was {state} before it finished; resume it"
+        )
+        inform(f"the campaign {how}, or its baseline will miss findings")
     if untriaged := sum(each.state is FindingState.NEW for each in measured.records):
         are = "is" if untriaged == 1 else "are"
         inform(f"{untriaged} of these findings {are} untriaged, that is, neither confirmed nor minimized")
