@@ -177,8 +177,8 @@ def _called_public(sketch: Sketch) -> list[str]:
 def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rarity: Rarity | None) -> bool:
     """Say, in a worker, whether a case fails in the same way without something rare.
 
-    No where it cannot be taken away, or nothing is judged then.  Without a rarity: on ordinary inputs, with two
-    elements along dims that have one, which hides what is done along them.
+    No where it cannot be taken away, or nothing is judged then.  Without a rarity: on ordinary inputs, other ones too,
+    and with two elements along dims that have one, which hides what is done along them.
     """
     if rarity is Rarity.ORDER:
         alone = PassRef(verdict.culprit, f"relax.transform.{verdict.culprit}()")
@@ -186,11 +186,13 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
         case: Case | None = replace(given, passes=(kept,))
     else:
         case = edited(given, EDITS.get(rarity))
-    if case is None or rarity in rare(case, verdict.culprit):
-        return False
+    cases = [] if case is None or rarity in rare(case, verdict.culprit) else [case]
+    if rarity is None:
+        cases += [replace(each, input_seed=seed) for each in (*cases, given) for seed in ORDINARY]
     return any(
         each.evidence.kind == verdict.shown.kind and not (rarity is None and of_the_inputs(each))
-        for each in judge_request(case, oracles)
+        for asked in cases
+        for each in judge_request(asked, oracles)
         if each.outcome is Outcome.FAIL and each.evidence is not None
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import tvm
@@ -29,6 +30,7 @@ from relaxkit.passes.contracts import CONTRACTS, the_pass
 from relaxkit.passes.limits import carried_over_a_call
 from relaxkit.runtime import ExecMode
 from relaxkit.runtime.compile.kernels import Checks, compile_object
+from relaxkit.runtime.compile.lowering import lower
 
 LEGALIZATION = the_pass(Trait.LEGALIZES)
 _LIFTING = the_pass(Trait.LIFTS_CLOSURES)
@@ -72,7 +74,7 @@ def culprit_of(subject: Any, original: Original, finding: Finding) -> str:
     if wrong and _means_the_same(original, subject, index, finding):
         return LEGALIZATION  # it may read an operand only where that is a constant
     if step.contract.composed and not finding.unlegalized:
-        return _inner(subject, original, index) or str(step.ref.name)
+        return _inner(subject, original, index, finding) or str(step.ref.name)
     return str(step.ref.name)
 
 
@@ -151,7 +153,9 @@ def _first_failing(subject: Any, original: Original, finding: Finding) -> int:
         if index == last:
             break
         make = functools.partial(candidate_of, subject, original, index, module)
+        ran = [each.name for each in (*subject.plan.prepare, *(each.ref for each in subject.plan.steps[: index + 1]))]
         found = _failure(subject, original, make, finding.evidence.details.mode)
+        found = found or _hidden(subject, original, make, finding, ran)
         if found is not None and not _alike(found, finding.evidence):
             raise Undecidable("an earlier pass breaks something else")  # and is judged for it alone
         if found is not None:
@@ -194,7 +198,23 @@ def _failure(subject: Any, original: Original, make: Any, mode: str = "") -> Evi
     return None if found is None else found.evidence
 
 
-def _inner(subject: Any, original: Original, index: int) -> str | None:
+def _hidden(subject: Any, original: Original, make: Any, finding: Finding, ran: list[str]) -> Evidence | None:
+    """Find the same failure where nothing is legalized once more: that would compute an alias into memory of its own.
+
+    A ``reshape`` that is left to be done in place is one.
+    """
+    if LEGALIZATION not in ran or finding.evidence.kind == "does-not-build":
+        return None
+    try:
+        candidate = make()
+        lowered = replace(candidate, module=lower(candidate.module, without=LEGALIZATION), lowered=True)
+    except Exception:
+        return None  # nobody can do without
+    found = _failure(subject, original, lambda: lowered, finding.evidence.details.mode)
+    return found if found is not None and _alike(found, finding.evidence) else None
+
+
+def _inner(subject: Any, original: Original, index: int, finding: Finding) -> str | None:
     """Find the first public pass inside a composed one whose output, finished by the reference pipeline, is wrong."""
     names = frozenset(CONTRACTS) - {subject.plan.steps[index].ref.name}
     outputs: list[tuple[str, Any]] = []
@@ -206,7 +226,10 @@ def _inner(subject: Any, original: Original, index: int) -> str | None:
     with tvm.transform.PassContext(instruments=[PassTrace(observe)]), target():
         subject.built(index)(original.module if index == 0 else subject.input_of(index))
     promise = promise_of(subject, index, original.float_dtypes)
+    ran: list[str] = []
     for name, module in outputs:
-        if _failure(subject, original, lambda module=module: Candidate(module, False, (), promise)) is not None:
+        ran.append(name)
+        make = functools.partial(Candidate, module, False, (), promise)
+        if (_failure(subject, original, make) or _hidden(subject, original, make, finding, ran)) is not None:
             return name
     return None

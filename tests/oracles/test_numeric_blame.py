@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import buggy_passes as buggy
+import numpy as np
 import pytest
 import sample_modules as samples
 import tvm
@@ -16,6 +17,7 @@ from oracles.core.verdict import Outcome
 from oracles.numeric import compare_programs, oracle
 from oracles.numeric.oracle import judge_numeric
 from relaxkit.passes.contract import Contract, Idempotence
+from relaxkit.passes.contracts.pipelines import pipeline
 from relaxkit.passes.pass_ref import PassRef
 
 
@@ -217,3 +219,44 @@ def test_a_failure_in_compiled_mode_is_blamed_on_the_first_pass_behind_which_it_
     monkeypatch.setattr(compare_programs, "_IN_A_SYSTEM_LIBRARY", "")
     verdict = judge_numeric(Subject(samples.dataflow(), [_PREFIXED, _BEHIND]))
     assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "AttachGlobalSymbol")
+
+
+_ALIASING = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, "n", 2), "float32"), w: R.Tensor((2, 1), "float32")) -> R.Tensor((1, "n", 1), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            lv1 = R.matmul(x, w, out_dtype=None)
+            lv2 = R.permute_dims(lv1, axes=None)
+            lv3 = R.call_inplace_packed(
+                "vm.builtin.copy", lv2, inplace_indices=[0], ty_args=(R.Tensor((1, n, 1), "float32"),)
+            )
+            lv4 = R.abs(lv3)
+            R.output(lv3)
+        return lv3
+"""
+_DEFAULT = (
+    "LegalizeOps", "RewriteDataflowReshape", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite",
+    "StaticPlanBlockMemory", "LowerAllocTensor", "LowerRuntimeBuiltin",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_who_plans_memory_is_blamed_for_an_alias_that_legalization_would_copy(separate: bool) -> None:
+    """d90927895b: the reference pipeline legalized the reshape between, and the reused storage was not seen."""
+    names = [PassRef(name, f"relax.transform.{name}()") for name in _DEFAULT]
+    passes = names if separate else [pipeline("build:default")]
+    said = judge_numeric(Subject(tvm.script.from_source(_ALIASING), passes))
+    assert said.evidence is not None
+    assert said.culprit == "StaticPlanBlockMemory"
+
+
+def test_a_later_pass_is_blamed_for_what_it_does_to_a_reshape_that_is_left() -> None:
+    passes = [PassRef(name, f"relax.transform.{name}()") for name in _DEFAULT[:2]]
+    bound = relax.transform.BindParams("main", {"w": np.zeros((2, 1), "float32")})
+    wrong = buggy.make("wrong", bound, contract("wrong"))
+    said = judge_numeric(Subject(tvm.script.from_source(_ALIASING), [*passes, wrong]))
+    assert said.evidence is not None
+    assert said.culprit == "wrong"

@@ -15,7 +15,9 @@ from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.triage.blame.failed_case import CONTRADICTION, SIGNATURE, FailedCase, calls_in, same
 from fuzzer.triage.blame.hooks import argument
 from fuzzer.triage.blame.operators import on_values
+from fuzzer.triage.traits import ELEMENTARY
 from oracles.core.evidence import evidence_of
+from oracles.core.module_facts import apply
 from oracles.core.objection import difference
 from oracles.core.verdict import Evidence
 from relaxkit.ir.functions import relax_items
@@ -24,6 +26,7 @@ from relaxkit.ir.walk import expressions, operator_of
 from relaxkit.passes.contract import Trait
 from relaxkit.passes.contracts import CONTRACTS
 
+_CONSTANTS = "constants of the same types"
 _OF_TYPES = frozenset({"ill-formed", "contradicted-type", SIGNATURE})
 
 
@@ -46,18 +49,35 @@ def builder(failed: FailedCase) -> Blame | None:
     return Blame(str(Culprit.BUILDER), f"{failed.elementary} fails in the same way, which does nothing but rebuild")
 
 
+def placing(failed: FailedCase) -> Blame | None:
+    """Blame the pass that puts a constant where a call takes a variable of the same type, or the one inside that does.
+
+    The operator may say so: inference is of types (TVM's ``test_op_grad.py`` demands it of ``start_checkpoint``).
+    """
+    inside = [name for name in ELEMENTARY if name in failed.step.contract.inside]
+    for call in _calls(failed):
+        with contextlib.suppress(Exception):  # no constants of the types of the operands, or no call of variables
+            builder, constants = relax.BlockBuilder(), _constants(call)
+            with builder.function("main", []):
+                variables = {var: builder.emit(constant) for var, constant in constants.items()}
+                builder.emit_func_output(builder.emit(on_values(variables, call)))
+            tried = ((name, apply(getattr(relax.transform, name)(), builder.get()).error) for name in inside)
+            if name := next((name for name, error in tried if error and same(error, failed.evidence)), ""):
+                what = "it puts a constant where the operator takes a variable, and"
+                return Blame(name, f"{what} {failed.step.ref.name} runs it")
+    return None
+
+
 def inference_of_others(failed: FailedCase) -> Blame | None:
     """Blame type inference for what it makes of a call of others than the variables that the call has."""
-    modules = [failed.given, *([failed.made] * (failed.made is not None))]
-    stood_in = ((call, each) for module in modules for call in calls_in(module) for each in _stand_ins(call))
-    for made, (values, what) in stood_in:
+    for made, (values, what) in ((call, each) for call in _calls(failed) for each in _stand_ins(call)):
         try:
             known, other = (relax.BlockBuilder().normalize(on_values(each, made)).ty for each in ({}, values))
             contradicts = relax.analysis.type_base_check(other, known) == CONTRADICTION
             differs = str(difference(known, other)) == failed.evidence.details.subject
             found = failed.evidence.kind in _OF_TYPES and contradicts and differs
         except Exception as error:
-            found = same(evidence_of(error), failed.evidence)
+            found = what != _CONSTANTS and same(evidence_of(error), failed.evidence)
         if found:
             part = f"{Culprit.TYPE_INFERENCE} of {operator_of(made).removeprefix('relax.')}"
             return Blame(part, f"it fails in the same way, or gives a type of other values, for {what}")
@@ -66,18 +86,32 @@ def inference_of_others(failed: FailedCase) -> Blame | None:
 
 def _stand_ins(call: Any) -> Iterator[tuple[dict[Any, Any], str]]:
     """Yield what inference must take as well in the place of a call's variables, and what it is."""
-    variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
-    tensors = [each for each in variables if isinstance(each.ty, relax.TensorType)]
-    sized = [(var, dims) for var in tensors if (dims := static_dims(var.ty)) is not None]
+    tensors = _tensors(call)
     with contextlib.suppress(TypeError):  # numpy does not know the dtype
-        constants = {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized}
-        yield constants, "constants of the same types"
+        yield _constants(call), _CONSTANTS
     unknown = [var for var in tensors if var.ty.shape is None and var.ty.ndim >= 0]
     ones = [(var, relax.TensorType([1] * var.ty.ndim, var.ty.dtype, var.ty.vdevice)) for var in unknown]
     types = [(var, relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim, vdevice=var.ty.vdevice)) for var in tensors]
     if not call.ty_args:  # it does not say what its operands are
         yield {var: relax.Var("x", ty) for var, ty in types}, "operands of unknown shape"
         yield {var: relax.Var("x", ty) for var, ty in ones}, "operands of a known shape"
+
+
+def _tensors(call: Any) -> list[Any]:
+    variables = [each for each in expressions(call) if isinstance(each, relax.Var)]
+    return [each for each in variables if isinstance(each.ty, relax.TensorType)]
+
+
+def _constants(call: Any) -> dict[Any, Any]:
+    """Return constants of the types of a call's variables; raises ``TypeError`` where numpy does not know the dtype."""
+    sized = [(var, dims) for var in _tensors(call) if (dims := static_dims(var.ty)) is not None]
+    return {var: relax.const(np.zeros(dims), str(var.ty.dtype)) for var, dims in sized}
+
+
+def _calls(failed: FailedCase) -> list[Any]:
+    """Return the calls of operators in what the judged pass is given, and in what it makes."""
+    modules = [failed.given, *([failed.made] * (failed.made is not None))]
+    return [call for module in modules for call in calls_in(module)]
 
 
 def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[tuple[Evidence, str]]:

@@ -10,7 +10,7 @@ from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.triage.blame.behind import loses_infos, overwriting, pass_behind, reader
 from fuzzer.triage.blame.failed_case import DECLARED, SIGNATURE, UNBUILT, FailedCase
 from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong, layout
-from fuzzer.triage.blame.inference import builder, inference, inference_of_others
+from fuzzer.triage.blame.inference import builder, inference, inference_of_others, placing
 from fuzzer.triage.blame.inside import analysis_inside, pass_inside, sharing, spoiler, stale, writer
 from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Notation, Verdict
@@ -121,6 +121,7 @@ _FORM_RULES: tuple[_Rule, ...] = (
     _if(_is_of_a_lowering, lowering),
     _if(lambda failed: _crashes(failed) and _lowers(failed), retyped),
     _if(_crashes, hook_wrong),
+    placing,
     inference_of_others,  # last: some of it kills the process
 )
 _RULES: tuple[tuple[_When, tuple[_Rule, ...]], ...] = (
