@@ -291,6 +291,28 @@ def test_special_inputs_are_not_needed_where_ordinary_ones_show_it_in_more_eleme
     assert weighed(worker, case, OracleName.NUMERIC).severity is S1
 
 
+@I.ir_module
+class Held:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        with R.dataflow():
+            lv: R.Tensor((3,), "float32") = R.nn.relu(x)
+            lv1: R.Tuple(R.Tensor((3,), "float32")) = (lv,)
+            lv2: R.Tensor((3,), "float32") = R.add(lv, lv)  # noqa: F841  # it is done in place
+            lv3: R.Tensor((3,), "float32") = lv1[0]
+            R.output(lv3)
+        return lv3
+
+
+def test_special_inputs_are_not_needed_where_other_ordinary_ones_show_it(worker: IsolatedWorker) -> None:
+    passes = (PassRef("DataflowUseInplaceCalls", "relax.transform.DataflowUseInplaceCalls()"),)
+    case = Case(str(tvm.ir.save_json(Held)), passes, 1834010275)
+    (found,) = Judge(worker, (OracleName.NUMERIC,)).verdicts(case)
+    assert found.evidence is not None
+    assert found.evidence.details.variation, "these inputs are negative, and all results are zero"
+    assert weighed(worker, case, OracleName.NUMERIC).severity is S1
+
+
 def test_special_inputs_are_not_needed_where_the_first_case_did_without(worker: IsolatedWorker) -> None:
     case, oracle = case_of("legalize-sum-empty-symbolic")
     judge = Judge(worker, (oracle,))
