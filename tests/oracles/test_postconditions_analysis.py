@@ -157,6 +157,15 @@ def test_a_function_binds_as_the_pass_does(
     assert claim(given) != ""
 
 
+def test_a_function_that_is_not_named_keeps_its_dims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """19ead9a5d7: BindSymbolicVars was to bind the dims of one function, and another had one of the same name."""
+    bound = claims.ran(Sample, 'relax.transform.BindSymbolicVars({"k": 4}, "even")')
+    given = Ran(bound.before, tvm.ir.load_json(tvm.ir.save_json(bound.after)), bound.arguments)
+    assert params.bound_otherwise(given) == ""
+    monkeypatch.setattr(relax.Function, "bind_symbolic_vars", lambda function, binding: function)
+    assert params.bound_otherwise(given).endswith("on even")
+
+
 def test_the_code_of_the_machine_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
     with tvm.target.Target("llvm"):
         lowered = SimpleNamespace(after=relax.get_pipeline("default_build")(Branch))

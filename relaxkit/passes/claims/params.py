@@ -99,8 +99,10 @@ def _as_method(method: str, place: int) -> dict[str, Any]:
 )
 def bound_otherwise(ran: Any) -> str:
     """Find a function whose dims its own method binds in another way than the pass, by name or by variable."""
-    binding = argument(ran, 0, "binding_map", {})
+    binding, named = argument(ran, 0, "binding_map", {}), argument(ran, 1, "func_name")
     for name, old, new in relax_pairs(ran):
+        if named is not None and name != str(named):
+            continue
         dims = {*relax.analysis.defined_symbolic_vars(old), *relax.analysis.free_symbolic_vars(old)}
         values = {dim: value for dim in dims for key, value in binding.items() if _key(key) == name_of(dim)}
         if not old.same_as(new) and len({*map(name_of, dims)}) == len(dims):
