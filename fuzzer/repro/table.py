@@ -24,7 +24,7 @@ from fuzzer.repro.short.numeric import numeric
 from fuzzer.repro.short.runs import crash, determinism, idempotence, mutation, sequential
 from fuzzer.repro.short.scene import Scene, Showing
 from fuzzer.repro.short.structure import postcondition, roundtrip, well_formed
-from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Verdict
+from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND
 from relaxkit.passes.contract import OracleName, plain_claim
 from relaxkit.passes.contracts import CONTRACTS
@@ -181,10 +181,19 @@ def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
     return expected, observed
 
 
+_DURING = {
+    Phase.BUILD: " while building the program that the pass gives",
+    Phase.BUILD_ORIGINAL: " while building the original program",
+    Phase.RUN: " while running the compiled program",
+    Phase.RUN_ORIGINAL: " while running the compiled original",
+}
+
+
 def _of_a_death(verdict: Verdict) -> tuple[str, str]:
     details = verdict.shown.details
     when = forms_of(verdict).at_work if details.oracle is not None else ""
     during = f" when {when}{f' ({details.step})' if details.step else ''}" if when else ""
+    during = _DURING.get(details.stage, during) if when and details.stage else during
     expected = f"the process neither crashes nor hangs{during}" if during else _ANSWER
     ran = during or (f" while {verdict.culprit} runs" if details.oracle is not None else "")
     ends = {
@@ -192,7 +201,7 @@ def _of_a_death(verdict: Verdict) -> tuple[str, str]:
         Death.MEMORY: "memory exhausted",
         Death.EXIT: f"the process exits ({verdict.shown.kind})",
     }
-    return expected, f"{ends.get(details.death or Death.SIGNAL, f'the process dies of {signal_of(verdict)}')}{ran}"
+    return expected, f"{ends.get(details.death or Death.SIGNAL, f'the process died with {signal_of(verdict)}')}{ran}"
 
 
 def signal_of(verdict: Verdict) -> str:

@@ -141,8 +141,12 @@ def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
 
 def _death(culprit: str, told: Told) -> str:
     details, kind = told.evidence.details, told.evidence.kind
-    at_work = forms_of(told.verdict).at_work
-    does = _DEATHS.get(details.death or Death.SIGNAL, "crashes the process")
+    ran = details.stage is Phase.RUN
+    at_work = "" if ran else forms_of(told.verdict).at_work
+    does = _DEATHS.get(details.death or Death.SIGNAL, "crashes" if ran else "crashes the process")
+    does = f"makes a program that {does}" if ran else does
+    if ran and details.death in (Death.SIGNAL, Death.HANG) and told.endless:
+        does = f"makes a program in which the recursion of {told.endless} does not end"
     names = {int(each): each.name for each in signal.Signals}
     ends = f": {names.get(details.code, kind)}" if details.death in (Death.SIGNAL, Death.EXIT) else ""
     return _fit(f"{culprit} {does}{f' when {at_work}' if at_work else ''}", told.when, ends)

@@ -22,8 +22,9 @@ from oracles.core.blame import entering, run_inside
 from oracles.measure.input_variations import Variation
 from oracles.measure.inputs import materialize
 from oracles.semantics.single import SingleCall
+from relaxkit.interpreter import Interpreter, TooDeep
 from relaxkit.ir.first_difference import Difference, differences
-from relaxkit.ir.functions import name_in, public_functions, relax_functions
+from relaxkit.ir.functions import closed, mentioned_names, name_in, public_functions, relax_functions
 from relaxkit.ir.walk import expressions, name_of, operators_of
 from relaxkit.passes.arguments import keywords_text
 from relaxkit.passes.contract import Trait
@@ -123,15 +124,37 @@ class Told(FailingCase):
 
         Empty where nobody can say.
         """
-        details, before = self.evidence.details, self.modules[0]
         if not self.is_users or self.evidence.kind not in ("wrong-value", "wrong-shape"):
             return []
         try:
-            name = name_in(before, public_functions(before)[details.entry])
-            values = materialize(before, name, self.case.input_seed, variation=Variation(details.variation))
-            return [*miscomputed(*self.modules, details.entry, values)]
+            return [*miscomputed(*self.modules, self.evidence.details.entry, self._arguments()[1])]
         except Exception:  # of what the interpreter does not know
             return []
+
+    @cached_property
+    def endless(self) -> str:
+        """The function whose recursion ends before the pass and not behind it; empty where nobody can say."""
+        try:
+            too_deep = [*map(self._is_too_deep, self.modules)]
+        except Exception:  # of what the interpreter does not know
+            return ""
+        called = {name: mentioned_names(function) for name, function in relax_functions(self.modules[1])}
+        recursive = (name for name in called if name in closed(called[name], lambda each: called.get(each, ())))
+        return next(recursive, "") if too_deep == [False, True] else ""
+
+    def _is_too_deep(self, module: tvm.IRModule) -> bool:
+        name, values = self._arguments()
+        try:
+            Interpreter(module).call(name, values)
+        except TooDeep:
+            return True
+        return False
+
+    def _arguments(self) -> tuple[str, Any]:
+        """Return the name of the function that was called before the pass, and its arguments."""
+        details, before = self.evidence.details, self.modules[0]
+        name = name_in(before, public_functions(before)[details.entry])
+        return name, materialize(before, name, self.case.input_seed, variation=Variation(details.variation))
 
     @cached_property
     def when(self) -> str:

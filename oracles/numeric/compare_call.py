@@ -193,7 +193,8 @@ def raised(error: Exception, entry: Entry, mode: ExecMode = ExecMode.BYTECODE) -
     message = f"{found.kind}: {found.message}"
     details = replace(details_of(entry, mode.value), error=found.message)
     details = replace(details, lines=found.details.lines, functions=found.details.functions)
-    return Evidence("run-error", message, found.frames, f"{entry.title} returns, as before the pass", message, details)
+    expected = f"{entry.symbol} returns normally{entry.on}, as it did before the pass"
+    return Evidence("run-error", message, found.frames, expected, message, details)
 
 
 def observed(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -57,9 +59,9 @@ def failure_text(
     path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
     write_repro(script.text, path)
     checked = check_pristine(script.text, script.parts.ending)
-    run = f"python {shlex.quote(str(path))}"
+    run = f"{_python()} {shlex.quote(str(path))}"
     if checked.confirmed:
-        long = f" (it has no short form: {printable(script.why_long)})" if script.why_long else ""
+        long = f" (no short script: {printable(script.why_long)})" if script.why_long else ""
         to = f"to reproduce the failure, run: {run}{long}"
     else:
         closest = f"The closest ({counted(len(script.text.splitlines()), 'line')})"
@@ -76,6 +78,14 @@ def failure_text(
     left = _MOST_LINES - beside - len(above) - len(tail) - 1
     changed = _changed(script.parts.change, left // 2)
     return "\n".join([*above, *_shortened(module, ", in the script", left - len(changed)), *changed, "", *tail])
+
+
+def _python() -> str:
+    """Return the command of this interpreter: ``python``, if that is the one on the path."""
+    found = Path(shutil.which("python") or "")
+    ours = Path(sys.executable)
+    same = found.parent == ours.parent and found.resolve() == ours.resolve()  # of an environment, both are links
+    return "python" if same else shlex.quote(sys.executable)
 
 
 def _changed(change: str, most: int) -> list[str]:

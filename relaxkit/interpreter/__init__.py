@@ -5,6 +5,6 @@ about a millisecond.  It shares nothing with the strategies that draw modules, n
 """
 
 from relaxkit.interpreter.machine import Interpreter
-from relaxkit.interpreter.registry import Precision, Raised, Request, Undefined, Unsupported
+from relaxkit.interpreter.registry import Precision, Raised, Request, TooDeep, Undefined, Unsupported
 
-__all__ = ["Interpreter", "Precision", "Raised", "Request", "Undefined", "Unsupported"]
+__all__ = ["Interpreter", "Precision", "Raised", "Request", "TooDeep", "Undefined", "Unsupported"]

@@ -18,6 +18,7 @@ from relaxkit.interpreter.registry import (
     Precision,
     Raised,
     Request,
+    TooDeep,
     Undefined,
     Unsupported,
     has_static_shapes,
@@ -95,7 +96,7 @@ class Interpreter:
             try:
                 return self.invoke(Closure(function), [self._argument(each) for each in arguments])
             except RecursionError as error:
-                raise Unsupported("calls too deep") from error
+                raise TooDeep("calls too deep") from error
 
     def has_symbol(self, symbol: str) -> bool:
         """Say whether a function of the module has this global symbol."""
@@ -120,7 +121,7 @@ class Interpreter:
             raise Raised("wrong number of arguments")
         self._depth += 1
         if self._depth > MOST_CALLS:
-            raise Unsupported("calls too deep")
+            raise TooDeep("calls too deep")
         values = dict(closure.captured)
         values.update(zip(function.params, arguments, strict=True))
         frame = Activation(values, closure.around)

@@ -46,6 +46,10 @@ class Unsupported(Exception):
     """The interpreter does not know this part of the language; the message is a short phrase without names."""
 
 
+class TooDeep(Unsupported):
+    """Calls are too deep inside one another, perhaps without end."""
+
+
 class Undefined(Exception):
     """The program is not defined on these arguments, so that any result is right; the message says why."""
 

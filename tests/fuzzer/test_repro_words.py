@@ -23,7 +23,7 @@ CASES = [
     (
         OracleName.CRASH,
         death("signal 11", OracleName.IDEMPOTENCE),
-        "the process dies of signal 11 (SIGSEGV)",
+        "the process died with signal 11 (SIGSEGV)",
     ),
     (
         OracleName.CRASH,
@@ -33,7 +33,12 @@ CASES = [
     (
         OracleName.CRASH,
         death("signal 11", OracleName.NUMERIC, Phase.BUILD_ORIGINAL),
-        "the process dies of signal 11 (SIGSEGV)",
+        "the process died with signal 11 (SIGSEGV) while building the original program",
+    ),
+    (
+        OracleName.CRASH,
+        death("signal 11", OracleName.NUMERIC, Phase.RUN),
+        "the process died with signal 11 (SIGSEGV) while running the compiled program",
     ),
     (OracleName.CRASH, death("hang"), "it does not end within"),
     (

@@ -27,7 +27,7 @@ from fuzzer.repro.module.source import module_source
 from fuzzer.repro.special_values import needed
 from fuzzer.repro.title import MOST, title_of
 from fuzzer.triage.script import repro_script
-from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Notation, Outcome, Phase, Verdict
 from oracles.semantics.single import SingleCall
 from relaxkit.ir.first_difference import type_texts
 from relaxkit.passes.contract import OracleName
@@ -483,6 +483,45 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     case = Case(case.module_json, case.passes, -1)
     title = title_of(case, failed(case, OracleName.NUMERIC))
     assert title == "doubled wrongly turns R.exp(x) into R.add(x, x): main returns -2.0 instead of -2.718 at index [0]"
+
+
+COUNTING = """
+    @R.function(private=True)
+    def loop(n: R.Tensor((), "int32"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Module
+        more = R.less(R.const(0, "int32"), n)
+        if more:
+            less = R.subtract(n, R.const(1, "int32"))
+            r = cls.loop(less, x)
+        else:
+            r = x
+        return r
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Module
+        r = cls.loop(R.const(2, "int32"), x)
+        return r
+"""
+
+
+def test_a_recursion_that_does_not_end_is_told(tmp_path: Path) -> None:
+    """Else one reads of a crash of the virtual machine, which has no room for so many calls."""
+    endless = "relax.op.add(call.args[0], call.args[1])"
+    short = "relax.op.subtract(call.args[0], relax.const(2, 'int32'))"
+    text = PASSES.replace('"relax.exp"', '"relax.subtract"') + "".join(
+        f"\n\ndef {name}():\n    return made(lambda self, call: {edit})\n"
+        for name, edit in (("endless", endless), ("shorter", short))
+    )
+    (tmp_path / "edits.py").write_text(text, encoding="utf-8")
+    module = tvm.script.from_source(f"@I.ir_module\nclass Module:{COUNTING}")
+    titles = []
+    for name in ("endless", "shorter"):
+        evidence = death("signal 11", OracleName.NUMERIC, Phase.RUN, "main", "bytecode")
+        case = case_of(module, name, f"user:{tmp_path / 'edits.py'}:{name}")
+        titles.append(title_of(case, Verdict(OracleName.CRASH, Outcome.FAIL, name, evidence=evidence)))
+    assert titles[0].startswith("endless makes a program in which the recursion of loop does not end")
+    assert titles[1].startswith("shorter makes a program that crashes")
 
 
 def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/a.cc:relax::Visit") -> Verdict:

@@ -9,6 +9,7 @@ import tvm
 from tvm import relax
 
 from fuzzer.minimizer.reductions.reduction import Edits, chunks, edit, reduction
+from relaxkit.ir.functions import closed
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.emit import same_type
@@ -102,12 +103,23 @@ def _return(sketch: Sketch, number: int, value: Any) -> None:
 @reduction("inline calls")
 def inline(sketch: Sketch) -> Edits:
     """Replace a call of a global Relax function by the function's body."""
+    calls = uses.callers(sketch)
     for index, slot in enumerate(slots_of(sketch)):
         value = slot.binding.value
         if isinstance(value, tvm.ir.Call) and isinstance(value.op, tvm.ir.GlobalVar):
-            callee = sketch.functions.get(str(value.op.name_hint))
-            if isinstance(callee, Func) and str(value.op.name_hint) != slot.function:
+            name = str(value.op.name_hint)
+            unrolls = calls[name] > 1 and _is_recursive(sketch, name)  # which could be done again and again
+            if isinstance(sketch.functions.get(name), Func) and name != slot.function and not unrolls:
                 yield (index,), edit(sketch, _inline, index)
+
+
+def _is_recursive(sketch: Sketch, name: str) -> bool:
+    def called(each: str) -> set[str]:
+        func = sketch.functions.get(each)
+        leaves = uses.mentions(func.body) if isinstance(func, Func) else ()
+        return {str(leaf.name_hint) for leaf in leaves if isinstance(leaf, tvm.ir.GlobalVar)}
+
+    return name in closed(called(name), called)
 
 
 def _inline(sketch: Sketch, index: int) -> None:

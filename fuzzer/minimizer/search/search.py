@@ -128,12 +128,21 @@ class Search:
             least = len(self.unentered.case.module_json)
             if len(self.state.case.module_json) > max(least, _MOST_WRITTEN_OUT):
                 self._take(self.unentered, "keep what makes the module")
+        else:
+            self._least()
         others = tuple(other for name, other in self.others.items() if name != self.signature)
         seconds = time.monotonic() - self.started
         return Minimized(
             self.state.case, reproduced, self.queries, seconds, stopped, others, tuple(self.steps), tuple(self.trail),
             self.invalid,
         )  # fmt: skip
+
+    def _least(self) -> None:
+        """Go back to the smallest case where the search has ended with one that is larger than the first."""
+        alike = [each for each in (self.case, *self.trail) if each.passes == self.state.case.passes]
+        least = min(alike, key=lambda case: len(case.module_json))
+        if len(self.state.case.module_json) > len(self.case.module_json):
+            self._take(_Reached(least, ""), "go back to the smallest")
 
     # -- the order of things ----------------------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ def building(module: Any) -> str:
     except Exception as error:
         raise Unsayable(f"{type(error).__name__}: {error}") from error
     if not tvm_ffi.structural_equal(built, module):
-        raise Unsayable("a different module is built")
+        raise Unsayable("the module cannot be rebuilt exactly from TVMScript")
     return text
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import samples
 import tvm
+from recursive_sample import Mutual
 from reduced import candidates, functions_of, operators_of
 from tvm import relax
 
@@ -157,6 +158,12 @@ def test_a_private_function_is_inlined_with_its_symbolic_dims() -> None:
     (only,) = candidates(inline, samples.private_symbolic())
     assert functions_of(only) == ["main", "other"]
     assert "relax.full" in operators_of(only)
+
+
+def test_recursion_is_not_unrolled() -> None:
+    (only,) = candidates(inline, Mutual)  # what is called in one place alone
+    assert functions_of(only) == ["even", "main"]
+    assert not [*candidates(inline, only)], "that calls itself"
 
 
 def test_devices_and_attributes_go() -> None:

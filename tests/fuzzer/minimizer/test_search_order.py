@@ -135,6 +135,15 @@ def test_the_result_does_not_depend_on_the_number_of_workers(workers: int) -> No
     assert {other.failing.id for other in alone.others} == {"other x", "other y"}
 
 
+def test_what_ends_larger_than_it_began_goes_back_to_the_smallest() -> None:
+    def grow(word: str) -> list[tuple[Key, str]]:
+        return [((0,), f"{word}a")]
+
+    found = World(drop, grow, fails=has("x")).run("axb", limits=SearchLimits(queries=60))
+    assert found.stopped is Stopped.QUERIES
+    assert found.case.module_json == "x"
+
+
 def test_limits_count_alike_whatever_runs_ahead() -> None:
     limits = SearchLimits(queries=17)
     alone = World(drop, fails=neighbours).run(WORD, limits=limits)

@@ -372,7 +372,7 @@ def test_a_contract_given_to_check_is_that_of_every_process(said: str) -> None:
     told = section(said, "test_promised")
     assert "expected: a second run changes nothing" in told, told
     assert "minimized from" in told
-    assert "to reproduce the failure, run: python" in told
+    assert "to reproduce the failure, run: " in told
     assert "the contract given to check cannot be pickled" in section(said, "test_unsendable")
 
 
