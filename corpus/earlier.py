@@ -83,7 +83,7 @@ def _rows() -> Iterator[EarlierFinding]:
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"corpus/judgements.toml: {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None
-        sentence, title = _VERDICTS[each.verdict] + each.of_cause, titles.get((each.id, each.blamed), each.title)
+        sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get((each.id, each.blamed), each.title)
         known = KnownAs(name, sentence, reported, cause=cause, title=title)
         operators = None if each.operators is None else frozenset(each.operators)
         yield EarlierFinding(each.id, each.family, operators, known, each.blamed)

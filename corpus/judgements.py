@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from pathlib import Path
 from typing import Literal
 
@@ -11,8 +10,6 @@ import msgspec
 
 from fuzzer.store.known import Cause
 
-_SENTENCE_END = re.compile(r"(?<=[.!?)])\s+(?=[A-Z`'\"(])")
-_ASIDE = re.compile(r"\bS[1-5]\b|\bmaintainers? (?:may|might|could)\b|\A(?:Loud\b|By the rule\b|Silent\.)")
 DATA = Path(__file__).resolve().parent / "judgements.toml"
 
 
@@ -32,6 +29,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         cause: Name of the cause, the same for findings of one cause.
         cases: Cases of the corpus that have this cause.
         reason: Why, in a sentence or two.
+        aside: How grave it is, and what others may say of it, which issues do not tell.
         of_report: What is wrong with the report of the finding, which issues do not tell.
         place: File and function of TVM that are at fault.
         mend: What a mend would be.
@@ -52,6 +50,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     cause: str
     cases: tuple[str, ...] = ()
     reason: str
+    aside: str = ""
     of_report: str = ""
     place: str = ""
     mend: str = ""
@@ -62,15 +61,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def told(self) -> Cause:
         """The cause, as issues tell it."""
-        return Cause(self.cause, self.of_cause, self.place, self.mend, self.upstream, self.id)
-
-    @property
-    def of_cause(self) -> str:
-        """The sentences of the reason that are about the cause: readers also say how grave it is, and what others may.
-
-        All of it where none is.
-        """
-        return " ".join(each for each in _SENTENCE_END.split(self.reason) if not _ASIDE.search(each)) or self.reason
+        return Cause(self.cause, self.reason, self.place, self.mend, self.upstream, self.id)
 
 
 class Judgements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -30,7 +30,7 @@ from fuzzer.repro.short.render import short_forms
 from fuzzer.repro.short.scene import Scene
 from fuzzer.triage.reduce import reduce_case
 from oracles.core.subject import Subject
-from oracles.core.verdict import Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from oracles.judge import judge
 from relaxkit.ir.walk import places
 from relaxkit.passes.contract import OracleName
@@ -616,3 +616,19 @@ def test_an_analysis_is_called_by_its_script_and_no_module_compared_that_a_mende
     text = shown(case, verdict, tmp_path).text
     assert "relax.analysis.udchain(" in text
     assert not any("Wrong" in each.text for each in short_forms(case, verdict).scripts)
+
+
+def test_what_does_not_come_back_is_shown_though_the_rest_cannot_be_parsed(tmp_path: Path) -> None:
+    """TVM's parser has no words for a callback that takes a T.int64, so that there was no short script."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1,), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(x)
+    module = builder.finalize().with_attr("settings", tvm.ir.StringImm("text"))
+    case = Case(str(tvm.ir.save_json(module)), (PassRef("LazySetOutput", "relax.transform.LazySetOutput()"),), 0)
+    said, details = "DictAttrs.attrs: StringImm became str", Details(notation=Notation.TVMSCRIPT)
+    evidence = Evidence("reads-otherwise", said, details=details)
+    verdict = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "TVMScript", evidence=evidence)
+    script = shown(case, verdict, tmp_path)
+    assert "def main" not in script.text
+    assert "tvm.ir.assert_structural_equal(again, Before)" in script.text

@@ -20,7 +20,14 @@ from fuzzer.repro.short.runs import UNEQUAL, ill_formed, same
 from fuzzer.repro.short.scene import AFTER, ASSERTION, BEFORE, Scene, Showing, failing
 from oracles.core.verdict import Notation
 from oracles.structural.roundtrip import NOTATIONS
-from oracles.structural.roundtrip_forms import UNLISTED_DEVICE, UNPRINTABLE_NAME
+from oracles.structural.roundtrip_forms import (
+    TOGETHER,
+    UNLISTED_DEVICE,
+    UNPRINTABLE_NAME,
+    loss_in_script,
+    unit_names,
+    unit_of,
+)
 from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
 from relaxkit.passes.arguments import written_arguments
 from relaxkit.passes.claims.kept import claims_of
@@ -205,8 +212,16 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
 
 
 def _output(scene: Scene) -> Scene:
-    """Return the scene in which what the passes give is the module, and no pass is applied."""
-    return Scene(scene.failure, str(tvm.ir.save_json(scene.after)), (), (), None)
+    """Return the scene in which what the passes give is the module, and no pass is applied.
+
+    Of a module that TVM cannot parse for another reason, the function or the attributes that do not come back.
+    """
+    module, evidence = scene.after, scene.failure.evidence
+    if evidence.kind == "reads-otherwise" and (loss_in_script(module, TOGETHER) or ("",))[0] == "not-parsed":
+        seen = evidence.kind, evidence.message
+        lost = (name for name in unit_names(module) if loss_in_script(module, name) == seen)
+        module = next((unit_of(module, name) for name in lost), module)
+    return Scene(scene.failure, str(tvm.ir.save_json(module)), (), (), None)
 
 
 def _written_and_read(scene: Scene, in_json: bool) -> tuple[Any, Any]:
