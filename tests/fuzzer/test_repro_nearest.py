@@ -41,6 +41,13 @@ def slow(module, context):
 
 
 Picky = lambda: tvm.transform.module_pass(picky, opt_level=0, name="Picky")
+def renaming(module, context):
+    """Fails on axis 1, leaves modules with axis 0 as they are, and changes all others."""
+    picky(module, context)
+    return module if "axis=0" in module.script() else module.with_attr("name", 1)
+
+
+Renaming = lambda: tvm.transform.module_pass(renaming, opt_level=0, name="Renaming")
 Always = lambda: tvm.transform.module_pass(slow, opt_level=0, name="Always")
 '''
 MODULE = """
@@ -232,3 +239,12 @@ def test_an_edit_with_which_the_script_fails_as_well_is_not_shown(tmp_path: Path
     assert parts.nearest == wrong
     assert parts.passing is None
     assert _nearest(parts) == ""
+
+
+def test_a_module_that_the_pass_changes_comes_before_one_that_it_leaves(tmp_path: Path) -> None:
+    """That a pass does no harm where it does nothing was told instead."""
+    case, verdict, judge, worker = failing(tmp_path, "Renaming")
+    with worker:
+        nearest = nearest_passing(case, verdict, judge, 60)
+    assert nearest is not None
+    assert "axis=0" not in nearest.applied(MODULE)
