@@ -22,7 +22,7 @@ second."""
 NEAREST_QUERIES = 60
 """Most neighbours that are judged: of 21 that were found for a campaign's findings the farthest was the 51st, the
 median the 18th."""
-MORE_QUERIES = 10
+MORE_QUERIES = 20
 """Most that are judged behind one that passes unchanged, for another that the passes change."""
 OTHER_SEEDS = (1, 2, 3)
 """Seeds of the other inputs that a neighbour passes on: ordinary values hide much (1 * 1 is 1, x + y is 2 * x)."""
