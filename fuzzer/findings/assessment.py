@@ -187,9 +187,10 @@ def gravest(verdict: Verdict) -> Severity:
         return Severity.S1
     if evidence.is_death:
         return Severity.S3
-    if rests_on is EvidenceClass.OURS or verdict.oracle in _COSMETIC:
+    harm = evidence.details.harm
+    if rests_on is EvidenceClass.OURS or (verdict.oracle in _COSMETIC and harm is None):
         return Severity.S5
-    return _OF_HARM[evidence.details.harm or Harm.BROKEN]
+    return _OF_HARM[harm or Harm.BROKEN]
 
 
 def assess(verdict: Verdict, rare: Sequence[Rarity], blame: Blame, stock: bool) -> Assessment:

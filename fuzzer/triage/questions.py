@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import tvm
 from tvm import relax
+from tvm.relax.utils import copy_with_new_vars
 from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.case import Case, load_module, subject_of
@@ -39,6 +40,7 @@ from oracles.numeric.oracle import is_documented
 from relaxkit.interpreter.operands import limits
 from relaxkit.ir.domain import ORDINARY
 from relaxkit.ir.edits import functions_of, graph_of, with_functions
+from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.retype import Invalid, dtype_of
 from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.emit import emit
@@ -197,6 +199,13 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
     )
 
 
+def ill_formed_where_called(given: Case, culprit: str) -> bool:
+    """Say, in a worker, whether a pass makes an ill-formed module of one that also has a caller of each function."""
+    case = edited(given, _with_callers)
+    verdicts = [] if case is None else judge_request(case, (OracleName.WELL_FORMED,))
+    return any(each.outcome is Outcome.FAIL and each.culprit == culprit for each in verdicts)
+
+
 def wrong(given: Case, first: Case, culprit: str) -> tuple[Case, Verdict] | None:
     """Return, in a worker, the case in which a program of which something is wrong by its form gives other results.
 
@@ -247,6 +256,17 @@ def _with_other_names(module: Any, case: Case) -> Any | None:
             node["data"] = names[node["data"]]
     copy = from_json_graph_str(json.dumps(graph))
     return with_functions(copy, list(copy.functions.items()))
+
+
+def _with_callers(module: Any, _: Case) -> Any:
+    """Add a private copy of each Relax function, and a function that calls it."""
+    builder = relax.BlockBuilder(module)
+    for _var, function in relax_functions(module):
+        called, caller = (copy_with_new_vars(function) for _ in range(2))
+        private = builder.add_func(called.without_attr("global_symbol"), "called")
+        with builder.function("caller", [*caller.params], pure=function.is_pure):
+            builder.emit_func_output(builder.emit(relax.Call(private, [*caller.params])))
+    return builder.get()
 
 
 def _with_numbers(module: Any, case: Case) -> Any | None:

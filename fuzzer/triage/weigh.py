@@ -67,13 +67,16 @@ def weigh(
     silent = at_fault.silent and gravest(verdict) is not Severity.S1
     claimed = verdict.oracle is OracleName.POSTCONDITION and (silent or evidence.details.harm is Harm.WRONG)
     harm = judge.ask(_asked("wrong"), case, first[0], verdict.culprit) if loud or claimed else None
-    wrong, shown = "so results are wrong, too" if silent else "", []
+    wrong, worst, shown = "so results are wrong, too" if silent else "", Harm.WRONG, []
     if isinstance(harm, Died) and harm.death is Death.SIGNAL:
         wrong = f"the program crashes when it runs ({harm.kind})"
     elif isinstance(harm, tuple):
         wrong, shown = f"results are wrong, too ({harm[1].shown.kind})", [harm]
+    elif verdict.oracle is OracleName.ROUNDTRIP:
+        called = judge.ask(_asked("ill_formed_where_called"), case, verdict.culprit) is True
+        wrong, worst = ("a module in which functions are called is ill-formed, too" if called else ""), Harm.BROKEN
     if wrong:
-        verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=Harm.WRONG)))
+        verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=worst)))
     found = assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
     return replace(found, reason="; ".join(filter(None, (found.reason, wrong)))), shown
 

@@ -313,6 +313,29 @@ def test_special_inputs_are_not_needed_where_other_ordinary_ones_show_it(worker:
     assert weighed(worker, case, OracleName.NUMERIC).severity is S1
 
 
+@I.ir_module
+class Placed:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32", "llvm:0:global")) -> R.Tensor((1,), "float32", "llvm:0:global"):
+        return x
+
+
+def test_what_is_not_read_back_is_ill_formed_where_it_is_called(worker: IsolatedWorker) -> None:
+    text = 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)'
+    case = Case(str(tvm.ir.save_json(Placed)), (PassRef("UpdateVDevice", text),), 0)
+    found = weighed(worker, case, OracleName.ROUNDTRIP)
+    assert found.severity is S3
+    assert "ill-formed" in found.reason
+
+
+def test_what_is_not_read_back_and_fits_its_callers_is_minor(worker: IsolatedWorker) -> None:
+    case, oracle = case_of("adreno-drops-devices")
+    assert oracle is OracleName.ROUNDTRIP
+    assert weighed(worker, case, oracle).severity is S5
+
+
 def test_special_inputs_are_not_needed_where_the_first_case_did_without(worker: IsolatedWorker) -> None:
     case, oracle = case_of("legalize-sum-empty-symbolic")
     judge = Judge(worker, (oracle,))
