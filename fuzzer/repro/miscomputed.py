@@ -32,6 +32,7 @@ _MOST_TRIED = 400
 _DEPTH = 4
 _MOST_ELEMENTS = 4  # of a constant that is written out
 _NEAR = 1e-3
+_CAST = "relax.astype"
 _KERNEL_CALLS = ("relax.call_tir", "relax.call_pure_packed")
 
 
@@ -155,6 +156,7 @@ class _TracedFunction:
         if operator_of(expr) in _KERNEL_CALLS:
             name, operands = callee_name(operands[0]), operands_of(operands[1])
         given = given_to(expr) if operator_of(expr) else {}
+        given |= {"dtype": str(expr.attrs.dtype)} if operator_of(expr) == _CAST else {}  # all that it says
         listed = [self._operand(each, known, depth) for each in operands]
         return f"{name}({', '.join([*listed, *(f'{key}={_attribute(each)}' for key, each in given.items())])})"
 

@@ -485,6 +485,30 @@ def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
     assert title == "doubled wrongly turns R.exp(x) into R.add(x, x): main returns -2.0 instead of -2.718 at index [0]"
 
 
+CASTING = """
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        lv = R.astype(x, "bool")
+        lv1 = R.astype(lv, "float32")
+        return lv1
+"""
+
+
+def test_a_cast_is_told_with_its_dtype(tmp_path: Path) -> None:
+    edit = (
+        "relax.op.astype(self.lookup_binding(call.args[0]).args[0], 'float32') if call.ty.dtype == 'float32' else call"
+    )
+    text = PASSES.replace('"relax.exp"', '"relax.astype"') + (
+        f"\n\ndef joined():\n    return made(lambda self, call: {edit})\n"
+    )
+    (tmp_path / "edits.py").write_text(text, encoding="utf-8")
+    module = tvm.script.from_source(f"@I.ir_module\nclass Module:{CASTING}")
+    case = case_of(module, "joined", f"user:{tmp_path / 'edits.py'}:joined")
+    title = title_of(case, failed(case, OracleName.NUMERIC))
+    wrong = "R.astype(R.astype(x, dtype=bool), dtype=float32) into R.astype(x, dtype=float32)"
+    assert title.startswith(f"joined wrongly turns {wrong}")
+
+
 COUNTING = """
     @R.function(private=True)
     def loop(n: R.Tensor((), "int32"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
