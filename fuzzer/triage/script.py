@@ -105,11 +105,9 @@ def _shortened(
     for form in forms.scripts:
         result = check_pristine(form.text, form.ending, place)
         if result.confirmed:
-            near = form.passing
-            if nearest is None or near is None or check_pristine(near.applied(form.text), place=place).exit_code != 0:
+            near = form.passing and replace(form.passing, what="" if nearest is None else nearest.what)
+            if near is not None and check_pristine(near.applied(form.text), place=place).exit_code != 0:
                 near = None
-            else:
-                near = replace(near, what=nearest.what)
             return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change, passing=near))
         said = said or f"the one that was tried exited with {result.exit_code}, and did not show the failure"
     return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")

@@ -28,7 +28,7 @@ from oracles.structural.roundtrip_forms import (
     loss_in_script,
     unit_names,
     unit_of,
-)
+)  # fmt: skip
 from relaxkit.ir.functions import functions_by_name, is_public, relax_functions
 from relaxkit.passes.arguments import written_arguments
 from relaxkit.passes.claims.kept import claims_of

@@ -47,9 +47,9 @@ def _if(when: _When, rule: _Rule) -> _Rule:
 
 
 def _function(failed: FailedCase) -> Blame | None:
-    """Blame the function of TVM that the judged pass only asks, where the claim is about it."""
+    """Blame the function of TVM that the claim is about, and that is not the judged pass."""
     name = failed.evidence.details.function
-    return Blame(name, f"what {failed.verdict.culprit} asks it is answered otherwise than documented") if name else None
+    return Blame(name, "it gives something else than documented") if name else None
 
 
 def _is_of_a_step(failed: FailedCase) -> bool:
