@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from tvm import relax
@@ -16,7 +15,6 @@ from tvm.ir import Range
 from tvm.script import relax as R  # as in TVMScript
 
 from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import floats, relu
 from strategies.kernels.choose import function_of
 from strategies.kernels.table import KERNELS
 from strategies.scope.emitter import block_function
@@ -326,13 +324,3 @@ def spread_function(scope: Scope) -> Value:
     """Plant a public function beside this one, whose types say how all values are spread."""
     add(scope, annotated=False)
     return scope.tensor()
-
-
-@TABLE.idiom("IPCAllReduceRewrite", needs=(Feature.DISTRIBUTED,))
-def all_reduced(scope: Scope, kind: str = "sum") -> Value:
-    """Plant the sum of what a kernel gives on each device."""
-    value = relu(scope, floats(scope))
-    return scope.emit(relax.op.ccl.allreduce(value.expr, kind, in_group=scope.flip()))
-
-
-TABLE.near_miss("greatest")(partial(all_reduced, kind="max"))
