@@ -127,14 +127,6 @@ def cuda_graph(choices: Choices, facts: Facts) -> str:
     return text if choices.index(8) == 7 else with_option(text, "relax.backend.use_cuda_graph", True)
 
 
-def plan(choices: Choices, facts: Facts) -> str:
-    """Draw StaticPlanBlockMemory: where dims are planned, half of the time on dataflow blocks of what is pure."""
-    text = call("StaticPlanBlockMemory")
-    if "planned_dims" not in facts.idioms or choices.index(2) == 0:
-        return text
-    return f"tvm.transform.Sequential([relax.transform.ConvertToDataflow(min_size=1), {text}, {call('ToNonDataflow')}])"
-
-
 def bounded_fusion(choices: Choices, facts: Facts) -> str:
     """Draw FuseOps: a level, and once in four times a bound on the size of groups, which is 256 otherwise."""
     text = call("FuseOps", choices.pick(("", *(f"fuse_opt_level={level}" for level in range(5)))))

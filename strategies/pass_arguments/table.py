@@ -27,7 +27,6 @@ from strategies.pass_arguments.lowering import (
     convert_layout,
     cuda_graph,
     legalize,
-    plan,
     relay,
     run_codegen,
     split,
@@ -217,7 +216,7 @@ ROWS: tuple[PassRow, ...] = (
         finds=lambda facts: "matched_kernel" in facts.idioms,
     ),
     PassRow("SplitLayoutRewritePreproc", weight=144),
-    PassRow("StaticPlanBlockMemory", plan, weight=95, aimed_weight=7),
+    PassRow("StaticPlanBlockMemory", weight=95, aimed_weight=7),
     PassRow("ToMixedPrecision", mixed_precision, weight=38, aimed_weight=3, finds=calls_any("matmul", *_CONVOLUTIONS)),
     PassRow("ToNonDataflow", weight=8),
     PassRow(
