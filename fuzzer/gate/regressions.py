@@ -187,7 +187,7 @@ def differences(now: MeasuredCampaign, before: MeasuredCampaign) -> list[str]:
             if names:
                 verb = "was" if len(names) == 1 else "were"
                 lines.append(f"{_some(sorted(names))} {verb} {what} in {here} but not in {there}")
-    if now.info.examples * 4 < before.info.examples:
+    if now.info.examples * 2 < before.info.examples:
         lines.append(
             f"the campaign has {counted(now.info.examples, 'case')} and the baseline {before.info.examples}: "
             "a small campaign detects only large regressions"

@@ -23,7 +23,7 @@ from fuzzer.cli.verbs.triage import VERB as TRIAGE
 from fuzzer.core.config import ConfigError, project_config, project_file
 from fuzzer.core.toml import read_toml
 from fuzzer.core.verb import UsageError
-from fuzzer.gate.policy import load_policy
+from fuzzer.gate.policy import Weight, load_policy
 from fuzzer.store.writer import Store
 
 PASS = "clips.py:LowerClip"
@@ -72,6 +72,7 @@ def test_what_it_writes_for_a_pass_can_be_read(tmp_path: Path, capsys: pytest.Ca
     assert project_config(tmp_path) == {"pass": [f"{tmp_path}/{PASS}"], "operators": "auto"}
     policy = load_policy(tmp_path / ".relaxfuzz" / "policy.toml", ["LowerClip"], list)
     assert policy.baseline == tmp_path / ".relaxfuzz" / "baseline.json"
+    assert policy.notes is Weight.FAIL
     test = (tmp_path / "tests" / "test_relaxfuzz.py").read_text()
     compile(test, "test", "exec")
     assert f'check(module, "{PASS}")' in test

@@ -28,7 +28,7 @@ _POLICY = """\
 known = "../findings.toml"
 """
 _OF_OWN = """\
-# notes = "fail" # also fail if a pass does something that no contract covers, such as dropping attributes
+notes = "fail" # also fail if a pass does something that no contract covers, such as dropping attributes
 baseline = "baseline.json" # the first campaign that passes becomes the baseline; commit it
 
 [oracles."*"] # every applicable oracle
