@@ -23,6 +23,7 @@ _FEW = 5
 _WIDTH = 80
 _COMPARED = (Requirement.REGRESSION, Requirement.COLLAPSE)
 _IMPLIED = Requirement.CHECKS  # what the pass rate of the same subject says, too
+_EXPLAINS = (Requirement.UNFINISHED, Requirement.CAMPAIGN)  # such as a baseline that cannot be compared
 _NAMES = {
     GateExit.PASSED: "passed",
     GateExit.FAILED: "FAILED",
@@ -39,10 +40,10 @@ def render(result: GateResult) -> list[str]:
     lines = [ruling.line for ruling in notes if ruling.subject == SUMMARY]  # nothing is compared
     lacking = result.lacking
     # What explains all others comes first.
-    lines[:0] = [ruling.line for ruling in lacking if ruling.requirement is Requirement.UNFINISHED]
+    lines[:0] = [ruling.line for ruling in lacking if ruling.requirement in _EXPLAINS]
     lines += _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
     lines += _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
-    lines += _cut([ruling for ruling in lacking if ruling.requirement is not Requirement.UNFINISHED], MOST)
+    lines += _cut([ruling for ruling in lacking if ruling.requirement not in _EXPLAINS], MOST)
     if result.exit is GateExit.PASSED:
         lines += _held(result.of(RulingStatus.OK))
     elif any(ruling.requirement in _COMPARED for ruling in failed):

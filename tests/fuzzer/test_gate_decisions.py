@@ -375,6 +375,7 @@ def test_the_baseline_of_another_gate_is_named_and_neither_replaced_nor_merged(g
     now = campaign(gate.directory / "now", CLEAN, {"boom": 1}, passes='["Normalize"]')
     assert gate(now, policy) == 1
     (line,) = (each for each in gate.lines if each.startswith("SHORT campaign: "))
+    assert gate.lines[0] == line, "it explains the findings that are not in it"
     assert line.endswith(f"not compared: {gate.directory}/baseline.json looks like the baseline of another gate")
     assert not any("relaxfuzz baseline" in each or "relaxfuzz merge" in each for each in gate.lines)
 
