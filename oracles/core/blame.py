@@ -58,6 +58,31 @@ class PassTrace:
         self.entered.pop()
 
 
+@pass_instrument
+class BegunPasses:
+    """Tells the name of the outermost public pass that is running before each pass begins; keeps no module alive."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._running: list[str] = []
+
+    def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Tell of the pass."""
+        self._running.append(str(info.name))
+        for name in _public(self._running)[:1]:
+            self._tell(name)
+
+    def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Forget the pass."""
+        self._running.pop()
+
+
+def _public(names: Iterable[str]) -> list[str]:
+    from relaxkit.passes.contracts import CONTRACTS
+
+    return [name for name in names if name in CONTRACTS]
+
+
 def first_wrong(
     built: tvm.ir.transform.Pass, module: tvm.IRModule, wrong: Callable[[tvm.IRModule], object]
 ) -> list[tuple[str, tvm.IRModule]]:
@@ -92,13 +117,11 @@ def inner_pass(
         innermost: Whether to name the innermost of the passes that run then (FuseTIR runs RemoveUnusedParameters, for
             instance), and not the outermost.
     """
-    from relaxkit.passes.contracts import CONTRACTS
-
     if wrong is None:
         names = PassTrace().follow(built, module).running
     else:
         names = [name for name, _ in first_wrong(built, module, wrong)]
-    public = [name for name in names if name in CONTRACTS]
+    public = _public(names)
     return public[-1 if innermost else 0] if public else None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 import tvm
 import tvm_ffi
 
 from oracles.core import module_facts
+from oracles.core.blame import BegunPasses
 from oracles.core.module_facts import ModuleFacts, Result, apply, complaint, equal, load, reloads
 from oracles.core.verdict import Breadcrumb, Details, Evidence, Phase
 from relaxkit.passes.contract import Contract, OracleName
@@ -172,11 +174,19 @@ class Subject:
             if self.unmet and index:
                 break
             self.stage(OracleName.CRASH, step.ref.name)
-            results.append(apply(self.built(index), module))
+            with self._noting(step):
+                results.append(apply(self.built(index), module))
             if results[-1].error is not None:
                 break
             module = results[-1].module
         return tuple(results)
+
+    def _noting(self, step: Step) -> AbstractContextManager[object]:
+        """Leave a breadcrumb before each pass inside of a composed one, so that a death is not put down to another."""
+        if self._stage is None or not step.contract.composed:
+            return contextlib.nullcontext()
+        begun = BegunPasses(lambda name: self.stage(OracleName.CRASH, name))
+        return tvm.transform.PassContext(instruments=[begun])  # type: ignore[no-any-return]
 
     @property
     def ran(self) -> bool:
