@@ -185,10 +185,10 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
     if rarity is Rarity.ORDER:
         alone = PassRef(verdict.culprit, f"relax.transform.{verdict.culprit}()")
         kept = next((ref for ref in given.passes if ref.name == verdict.culprit), alone)
-        case: Case | None = replace(given, passes=(kept,))
+        without: list[Case | None] = [replace(given, passes=(kept,))]
     else:
-        case = edited(given, EDITS.get(rarity))
-    cases = [] if case is None or rarity in rare(case, verdict.culprit) else [case]
+        without = [edited(given, edits.get(rarity)) for edits in (EDITS, _OTHER_EDITS)]
+    cases = [case for case in without if case is not None and rarity not in rare(case, verdict.culprit)]
     if rarity is None:
         cases += [replace(each, input_seed=seed) for each in (*cases, given) for seed in ORDINARY]
     return any(
@@ -364,6 +364,30 @@ def without_closures(sketch: Sketch) -> None:
         )
 
 
+def with_direct_calls(sketch: Sketch) -> None:
+    """Call functions of which closures are made, of all their operands; new parameters stand for missing ones."""
+    slots = slots_of(sketch)
+    made = {slot.binding.var: slot for slot in slots if operator_of(slot.binding.value) == _MAKES}
+    invoked = {}
+    for slot in slots:
+        call: Any = slot.binding.value
+        if operator_of(call) in _CLOSURES - {_MAKES}:
+            if call.args[0] not in made:
+                raise Invalid("a closure that comes from elsewhere")
+            invoked[call.args[0]] = made[call.args[0]]
+            closure = made[call.args[0]].binding.value
+            slot.binding.value = relax.Call(closure.args[0], [*closure.args[1].fields, *call.args[1].fields])
+    for var, slot in made.items():
+        function, operands = slot.binding.value.args[0], [*slot.binding.value.args[1].fields]
+        if var in invoked:
+            slot.remove()
+            continue
+        for ty in function.ty.params[len(operands) :]:
+            operands.append(relax.Var("operand", ty))
+            sketch.functions[slot.function].add_param(operands[-1])
+        slot.binding.value = relax.Call(function, operands)
+
+
 EDITS: dict[Edit | Rarity | None, _Edit] = {
     Edit.NAMES: _with_other_names,
     Edit.NUMBERS: _with_numbers,
@@ -377,3 +401,5 @@ EDITS: dict[Edit | Rarity | None, _Edit] = {
     Rarity.PUBLIC_CALLS: _on_sketch(_private),
 }
 """How a module is changed to see what a failure hangs on, a rare thing for an ordinary one among others."""
+_OTHER_EDITS: dict[Rarity | None, _Edit] = {Rarity.CLOSURES: _on_sketch(with_direct_calls)}
+"""Another ordinary thing that may stand for a rare one."""

@@ -14,7 +14,7 @@ from weighing import case_of, weighed
 
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Rarity, Severity
-from fuzzer.triage.questions import without_closures, without_local_functions
+from fuzzer.triage.questions import with_direct_calls, without_closures, without_local_functions
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.emit import emit
@@ -116,6 +116,39 @@ def test_packed_functions_stand_for_closures() -> None:
     assert relax.analysis.check_well_formed(made)
     assert "closure(" not in made.script().replace('"closure"', "")
     assert made.script().count('R.call_pure_packed("closure"') == 2
+
+
+@I.ir_module
+class Unused:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.add(x, x1)
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Any:
+        cls = Unused
+        lv: R.Any = R.make_closure(cls.f1, (x,))
+        return lv
+
+
+@pytest.mark.parametrize(("module", "params"), [(Made, 1), (Unused, 2)])
+def test_direct_calls_stand_for_closures(module: Any, params: int) -> None:
+    sketch = take(module)
+    with_direct_calls(sketch)
+    made = emit(sketch)
+    assert relax.analysis.check_well_formed(made)
+    assert "closure" not in made.script()
+    assert made.script().count("cls.f1(") == 1
+    assert len(made["main"].params) == params
+
+
+def test_a_closure_is_not_needed_where_a_direct_call_fails_as_well(worker: IsolatedWorker) -> None:
+    """UpdateParamType leaves calls of the old function, of whichever kind."""
+    text = "relax.transform.UpdateParamType(lambda var: relax.TensorType(dtype=var.ty.dtype, ndim=var.ty.ndim))"
+    case = Case(str(tvm.ir.save_json(Unused)), (PassRef("UpdateParamType", text),), 0)
+    found = weighed(worker, case, OracleName.WELL_FORMED)
+    assert "closures" not in found.reason
+    assert found.severity is Severity.S3
 
 
 def test_a_local_function_is_not_needed_where_its_body_fails_as_well(worker: IsolatedWorker) -> None:
