@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+
+from tvm_ffi.core import _lookup_or_register_type_info_from_type_key
 
 from fuzzer.core.text import plain
 from fuzzer.repro.checks.check import PRINTED
@@ -103,6 +106,15 @@ _KINDS = {
 _TAKEN = re.compile(r"Cannot treat type `([\w.]+)` as type `([\w.]+)`")
 
 
+def _taken(found: re.Match[str]) -> str:
+    """Say what is taken for what; TVM's own words where the one is a kind of the other, and the cast failed otherwise."""
+    info, (one, other) = _lookup_or_register_type_info_from_type_key, found.groups()
+    with contextlib.suppress(ValueError):
+        if info(other).type_index in info(one).type_ancestors:
+            return found[0]
+    return " is taken for ".join(_KINDS.get(each, each) for each in found.groups())
+
+
 def is_bare(error: str) -> bool:
     """Say whether nothing is known of an error but the condition in C++ that does not hold."""
     return error.startswith("the check `") and " vs. " not in error
@@ -113,7 +125,7 @@ def essence(evidence: Evidence, message: str = "") -> str:
     text = PRINTED.sub("", plain(message or evidence.message))[:_MOST_READ]
     for pattern, plainer in _PLAINER:
         text = pattern.sub(plainer, text)
-    text = _TAKEN.sub(lambda found: " is taken for ".join(_KINDS.get(each, each) for each in found.groups()), text)
+    text = _TAKEN.sub(_taken, text)
     text = text.strip(" .:,")
     if text or not evidence.frames:
         return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -162,9 +163,9 @@ class Told(FailingCase):
         if not self.minimized or self.named:
             return self.named if self.minimized else ""
         module = load_module(self.case)
-        passing = None if self.nearest is None else load(self.nearest.applied(module_source(module).text))
-        held = [] if passing is None else [found.held for found in differences(module, passing)]
-        told, marks = next((each for each in held if each and each not in _PLAIN), ""), telling(module)
+        held = [] if self.passing is None else [found.held for found in differences(module, self.passing)]
+        told = next((each for each in held if each and each not in _PLAIN), "")
+        marks = self._tested(telling)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
         of = f" of {told.removeprefix(_OF_A_TENSOR)}" if told.startswith(_OF_A_TENSOR) else ""
@@ -175,6 +176,18 @@ class Told(FailingCase):
             told = f"{marks}{of}"
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
         return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
+
+    @cached_property
+    def passing(self) -> Any:
+        """The nearest module that passes; ``None`` where there is none."""
+        text = module_source(load_module(self.case)).text if self.nearest is not None else ""
+        return None if self.nearest is None else load(self.nearest.applied(text))
+
+    def _tested(self, tell: Callable[[Any], str]) -> str:
+        """Return what is told of the module; no condition that was not seen to fail to hold where the module passes."""
+        told = tell(load_module(self.case))
+        seen = self.passing is not None and tell(self.passing) != told
+        return told if seen or not told.startswith("when") else ""
 
     @cached_property
     def named(self) -> str:
@@ -192,7 +205,7 @@ class Told(FailingCase):
     @cached_property
     def around(self) -> str:
         """Where it happens: ``inside an If``; empty where that is nothing special."""
-        found = surroundings(load_module(self.case)) if self.minimized else ""
+        found = self._tested(surroundings) if self.minimized else ""
         contract = CONTRACTS.get(self.verdict.culprit)
         lifts = contract is not None and Trait.LIFTS_CLOSURES in contract.traits
         return "" if lifts and found == IN_LOCAL else found  # where else

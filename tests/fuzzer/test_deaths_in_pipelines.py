@@ -10,8 +10,8 @@ from tvm.script import tirx as T
 from fuzzer.core.case import Case
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.reduce import failures, reduce_case
-from oracles.core.verdict import Breadcrumb
 from oracles.core.subject import Subject
+from oracles.core.verdict import Breadcrumb
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
