@@ -62,7 +62,7 @@ class Rarity(TextEnum):
     RECURSION = "recursion"
     FORCED_PURITY = "forced purity"
     PUBLIC_CALLS = "a public function that is called by another; the pass changes its signature"
-    NAMES = "a function with a name that the pass itself gives"
+    NAMES = "a function whose name the pass also generates"
     ORDER = "an order of passes that no shipped pipeline has"
 
     @property

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+NAMES = r"\b(?:f\d|(?:lv|gv)\d*)\b"
+"""Names that generated modules have: sentences that have them were written about one module."""
 _CODE = re.compile(
     r"`(return [^`]+)`|\b(?:R|relax(?:\.op)?|cls)((?:\.[a-z_]\w*)+)|\b(call_\w*packed|call_tir\w*|match_cast)\b"
+    rf"|({NAMES})"
 )
-"""What sentences quote of a module: how it returns, an operator or a function that is called."""
+"""What sentences quote of a module: how it returns, an operator or a function that is called, a name."""
 
 _TAKEN_AWAY = frozenset({"another result", "drop bindings", "drop what is unused", "end functions earlier"})
 """Edits that take away what fails: behind them every module passes."""

@@ -107,7 +107,7 @@ _TAKEN = re.compile(r"Cannot treat type `([\w.]+)` as type `([\w.]+)`")
 
 
 def _taken(found: re.Match[str]) -> str:
-    """Say what is taken for what; TVM's own words where the one is a kind of the other, and the cast failed otherwise."""
+    """Say what is taken for what; TVM's own words where the one is a kind of the other."""
     info, (one, other) = _lookup_or_register_type_info_from_type_key, found.groups()
     with contextlib.suppress(ValueError):
         if info(other).type_index in info(one).type_ancestors:

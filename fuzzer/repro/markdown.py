@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fuzzer.findings.script_parts import ScriptParts
     from fuzzer.store.known import KnownAs
     from fuzzer.store.records import CampaignInfo, FindingRecord
-    from oracles.core.verdict import Verdict
+    from oracles.core.verdict import Evidence, Verdict
 
 
 _MOST_FRAMES = 8
@@ -74,12 +74,13 @@ def bug_report(
         words = replace(words, title=finding.known_title)
         script = script.replace(parts.words.title, words.title, 1)
     shown = verdict.shown
-    above = len(script) <= LONGEST_SCRIPT or (parts.ending is None and len(parts.module) < _LONGEST_TEXT)
-    module = "the module above" if above else "the module in the attached script"
+    attached = len(script) > LONGEST_SCRIPT
+    above = not attached if parts.ending is not None else 0 < len(parts.module) < _LONGEST_TEXT
+    module = "the module above" if above else f"the module in the {'attached ' if attached else ''}script"
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
     if frames := shown.details.raised_at[-_MOST_FRAMES:]:
         actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
-    elif frames := (*_placed(shown.frames, shown.details.lines), *map(_unplaced, shown.details.functions)):
+    elif frames := _told_frames(shown):
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
     reported = known.reported if known is not None else ""
     perhaps = "Already" if known is not None and known.certain else "Perhaps already"
@@ -249,8 +250,11 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(each for each in frames if not each.startswith(_WRAPPERS))[:_MOST_FRAMES]
 
 
-def _unplaced(function: str) -> str:
-    return f"{function} (source file unknown)"
+def _told_frames(shown: Evidence) -> tuple[str, ...]:
+    """Return the frames whose source is known, and those of tvm-ffi; where there are none, functions without a file."""
+    of_ffi = tuple(each for each in shown.details.functions if each.endswith("]"))
+    others = tuple(f"{each} (source file unknown)" for each in shown.details.functions if each not in of_ffi)
+    return (*of_ffi, *(_placed(shown.frames, shown.details.lines) or others))
 
 
 def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, module: str, directory: Path) -> str:

@@ -195,7 +195,7 @@ def _of_a_death(verdict: Verdict) -> tuple[str, str]:
     during = f" when {when}{f' ({details.step})' if details.step else ''}" if when else ""
     during = _DURING.get(details.stage, during) if when and details.stage else during
     expected = f"the process neither crashes nor hangs{during}" if during else _ANSWER
-    ran = during or (f" while {verdict.culprit} runs" if details.oracle is not None else "")
+    ran = during or (f" while {verdict.culprit} was running" if details.oracle is not None else "")
     ends = {
         Death.HANG: "it does not end within the time limit",
         Death.MEMORY: "memory exhausted",

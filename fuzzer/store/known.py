@@ -11,7 +11,7 @@ from typing import Any
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import KnownFindings, load_known
-from fuzzer.findings.script_parts import ScriptParts
+from fuzzer.findings.script_parts import NAMES, ScriptParts
 from fuzzer.store.records import FindingRecord, FindingState
 from relaxkit.passes.contract import OracleName
 
@@ -127,7 +127,7 @@ def other_program(known: KnownAs, cause: Cause, finding: str, parts: ScriptParts
         parts: What its script is made of: a cause that names other operators was found for another program.
     """
     if not (known.also or known).certain:
-        return "Perhaps, as found for a program that fails in the same way: "
+        return "Probable cause (the same error has this cause in another program): "
     if parts is not None and not parts.fits(cause.reason):
         return "As found for another program that fails in the same way: "
     return "" if cause.read in ("", finding) else "As found for a similar program: "
@@ -194,7 +194,8 @@ def _title(finding: FindingRecord, known: KnownAs) -> str:
     """Return the title under which a finding is known; empty where its script has one that tells as much."""
     parts, said = finding.parts, known.title
     if parts is None:
-        return said if said and not said.endswith("...") else known.sentence
+        said = said if said and not said.endswith("...") else known.sentence
+        return f"{said} (as in the known case)" if re.search(NAMES, said) else said
     head, on, trigger = said.partition(" on ")
     if finding.oracle != OracleName.CRASH or head != finding.culprit or not parts.fits(said):
         return said if _BARE.match(parts.words.title) and not _BARE.match(said) and parts.fits(said) else ""

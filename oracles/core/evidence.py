@@ -26,6 +26,8 @@ _INFRASTRUCTURE = frozenset(
 )
 _WRAPPER = ":_pass_func"
 """The frames of TVM's that call the method of a class that is decorated as a pass."""
+_WITH = re.compile(r" \[with (\w+ = [^;\]]+)")
+_WALKS = re.compile(r"\b(?:Object|Expr|StmtExpr|Stmt|Type)(?:Visitor|Mutator|Functor)\w*::\w+$")
 _ROOT = PurePath(__file__).parents[2].as_posix()
 _OURS = tuple(f"{_ROOT}/{package}/" for package in ("oracles", "relaxkit", "fuzzer", "strategies", "relaxfuzz"))
 _PYTHON = PurePath(sysconfig.get_path("stdlib")).as_posix() + "/"
@@ -102,10 +104,20 @@ def frames_of(error: BaseException) -> list[tuple[str, int]]:
 
 
 def _without_file(error: BaseException) -> tuple[str, ...]:
-    """Return the functions of TVM's C++ whose files the traceback does not tell, innermost first."""
-    named = [frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<unknown>"]
-    own = [short_function(name) for name in named if "tvm::" in name and "tvm::ffi::" not in name.split("(")[0]]
-    return tuple(dict.fromkeys(own[::-1]))[:_MAX_FRAMES]
+    """Return the functions of TVM's C++ whose files the traceback does not tell, innermost first.
+
+    Of tvm-ffi those that say by their template arguments what they work on (``ffi::Optional::value [T = PrimType]``).
+    Visitors that walk through any module are left out where others stand.
+    """
+    own: list[str] = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        in_ffi, arguments = "tvm::ffi::" in frame.name.split("(")[0], _WITH.search(frame.name)
+        if in_ffi and arguments and frame.filename != "<unknown>":
+            own.append(f"{short_function(frame.name)} [{arguments[1].replace('tvm::', '')}]")
+        elif "tvm::" in frame.name and not in_ffi and frame.filename == "<unknown>":
+            own.append(short_function(frame.name))
+    told = [name for name in own if not _WALKS.search(name)] or own
+    return tuple(dict.fromkeys(told[::-1]))[:_MAX_FRAMES]
 
 
 def users_frames(error: BaseException) -> tuple[str, ...]:
@@ -162,5 +174,5 @@ def short_function(name: str) -> str:
     for nested in (_TEMPLATE, _ARGUMENTS):
         while (shorter := nested.sub("", text)) != text:
             text = shorter
-    text = text.replace(" const", "").replace("::<lambda>", "").strip()
+    text = text.replace(" const", "").replace("::<lambda>", "").rstrip("& ")
     return text.rsplit(" ", 1)[-1].lstrip("*&").removeprefix("tvm::") or name

@@ -214,7 +214,7 @@ RELATION = Relation(
         ),
         Disagreement.RAISED: EvidenceTemplate(
             "{error}",
-            "a module, as when the unrelated functions are absent",
+            "the pass succeeds, as it does without the unrelated functions",
             "an error on {run.how}",
             (
                 _refused_varied,

@@ -274,7 +274,7 @@ def test_a_cause_that_was_read_of_another_program_is_introduced_so_in_lists() ->
     ):  # fmt: skip
         assert other_program(KnownAs("n", "s"), cause, "this", about) == hedge
         assert KnownAs("n", "s", cause=cause, found_for=hedge).line.endswith(f": {hedge}s")
-    assert other_program(KnownAs("n", "s", certain=False), cause, "this", parts).startswith("Perhaps, ")
+    assert other_program(KnownAs("n", "s", certain=False), cause, "this", parts).startswith("Probable cause (")
     assert other_program(KnownAs("n", "s"), replace(cause, reason="r"), "another", parts) == ""
 
 

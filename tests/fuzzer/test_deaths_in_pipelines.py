@@ -1,4 +1,4 @@
-"""The pass inside of a composed one that was running is blamed where the process dies, and what does not run is dropped."""
+"""Where the process dies, the pass inside of a composed one that was running is blamed, and others are dropped."""
 
 from __future__ import annotations
 

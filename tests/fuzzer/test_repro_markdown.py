@@ -109,6 +109,20 @@ def test_a_function_whose_file_tvm_does_not_tell_is_named() -> None:
     assert "relax::RewriteCall (source file unknown)" in report
 
 
+def test_functions_without_a_file_are_left_out_beside_frames_with_one() -> None:
+    details = replace(EVIDENCE.details, functions=("ffi::Optional::value [T = PrimType]", "relax::RewriteCall"))
+    raised = replace(EVIDENCE, frames=("src/relax/a.cc:f",), details=details)
+    report = bug_report(finding(), replace(VERDICT, evidence=raised), INFO, "", script().parts)
+    assert "```\nffi::Optional::value [T = PrimType]\nsrc/relax/a.cc:f\n```" in report
+
+
+def test_a_module_that_only_the_script_holds_is_not_said_to_be_above() -> None:
+    parts = replace(script().parts, ending=None, module="")
+    report = bug_report(finding(), VERDICT, INFO, "import tvm\n", parts)
+    assert "the module in the script" in report
+    assert "the module above" not in report
+
+
 def test_a_pass_of_the_users_own_is_no_bug_of_tvms_and_needs_its_file() -> None:
     mine = replace(case(), passes=(PassRef("make", "user:/home/me/mine.py:make"),))
     for parts in (script().parts, replace(script().parts, ending=Ending("AttributeError"))):
@@ -174,6 +188,7 @@ def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         ("LegalizeOps on R.nn.pixel_shuffle(x)", "LegalizeOps fails on R.nn.pixel_shuffle(x): "),
         ("LegalizeOps on R.other(x)", "LegalizeOps fails: "),  # it tells of another program
+        ("LegalizeOps on the function f7", "LegalizeOps fails: "),
     ],
 )
 def test_an_unfinished_finding_has_the_title_that_lists_give_it_if_it_fits(
@@ -219,6 +234,19 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "<details>" not in report
 
 
+def test_names_of_the_program_that_a_cause_was_found_for_are_said_to_be_of_that() -> None:
+    known = KnownAs("some-case", "It fails.", cause=replace(CAUSE, reason="The call lv7(x) fails."))
+    for module, said in (("lv7 = x", ""), ("lv = x", "As found for another program that fails in the same way: ")):
+        report = bug_report(finding(), VERDICT, INFO, "", replace(script().parts, module=module), known=known)
+        assert f"### Cause\n\n{said}The call lv7(x) fails." in report
+
+
+def test_a_title_of_a_known_case_with_names_says_whose_they_are() -> None:
+    new = replace(finding(), parts=None)
+    for title, said in (("f1 fails", "f1 fails (as in the known case)"), ("A call fails", "A call fails")):
+        assert named([new], {new.id: KnownAs("some-case", "It fails.", title=title)})[0].known_title == said
+
+
 def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
     begun = replace(finding(), state=FindingState.NEW)
     for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "generated")):
@@ -248,7 +276,7 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
     assert (
-        "Perhaps, as found for a program that fails in the same way: It reads x.\n\nUpstream: no existing issue"
+        "Probable cause (the same error has this cause in another program): It reads x.\n\nUpstream: no existing issue"
         in report
     )
     assert "_op_gradient.py](" in bug_report(
@@ -437,7 +465,7 @@ def test_the_sentence_of_a_case_is_a_cause() -> None:
     assert "### Cause\n\nIt fails.\n" in report
     listed = KnownAs("row", "Mine.", listed=True, also=KnownAs("some-case", "It fails.", certain=False))
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=listed)
-    assert "Perhaps, as found for a program that fails in the same way: It fails.\n" in report
+    assert "Probable cause (the same error has this cause in another program): It fails.\n" in report
     assert "Mine." not in report
 
 

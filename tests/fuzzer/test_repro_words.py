@@ -27,6 +27,11 @@ CASES = [
     ),
     (
         OracleName.CRASH,
+        death("signal 11", OracleName.CRASH),
+        "the process died with signal 11 (SIGSEGV) while FuseOps was running",
+    ),
+    (
+        OracleName.CRASH,
         death("exit 3"),
         "the process exits (exit 3)",
     ),

@@ -82,7 +82,7 @@ def with_parameter(case: Case, ty: Any) -> Case:
         ("script-boxed-attribute", (HARD, S5), ""),
         ("inplace-calls-hint", (HARD, S2), "needs device hints"),
         ("remove-unused-parameters-made-closure", (HARD, S4), "needs closures"),
-        ("compute-prim-value-name-elsewhere", (HARD, S4), "needs a function with a name that the pass itself gives"),
+        ("compute-prim-value-name-elsewhere", (HARD, S4), "needs a function whose name the pass also generates"),
         ("merge-composite-beside-another", (HARD, S3), ""),
         ("remove-unused-parameters-elsewhere", (OURS, S5), ""),
         ("rewrite-dataflow-reshape-branch", (OURS, S5), ""),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.script import ir as I
@@ -29,6 +31,7 @@ class Clipped:
             "relax::NormalizeBindings",
         ),
         ("tvm::relax::{anonymous}::VDeviceLookup::operator()(tvm::Attrs)", "relax::VDeviceLookup::operator-call"),
+        ("T tvm::ffi::Optional<T>::value() const & [with T = tvm::PrimType]", "ffi::Optional::value"),
         ("visit_call_", "visit_call_"),
     ],
 )
@@ -53,3 +56,41 @@ def test_functions_whose_files_tvm_does_not_tell_are_named() -> None:
         rewrite_call(attributes, lambda call, found: call, Clipped["main"])
     assert "relax::RewriteCall" in evidence_of(caught.value).details.functions
     assert evidence_of(caught.value).frames[0].endswith("MatchAttrs"), "signatures are made of these"
+
+
+def raised_in(*frames: tuple[str, str]) -> Exception:
+    """Return an error that went through functions in such files and with such names, outermost first."""
+    run: dict[str, Any] = {}
+    for at, (file, name) in enumerate(reversed(frames)):
+        text = "def f(): raise ValueError('x')" if at == 0 else "def f(): g()"
+        given: dict[str, Any] = {"g": run.get("f")}
+        exec(compile(text, file, "exec"), given)
+        given["f"].__code__ = given["f"].__code__.replace(co_name=name)
+        run = given
+    with pytest.raises(ValueError, match="x") as caught:
+        run["f"]()
+    return caught.value
+
+
+OPTIONAL = (
+    "/a/tvm-ffi/include/tvm/ffi/optional.h",
+    "T tvm::ffi::Optional<T>::value() const & [with T = tvm::PrimType]",
+)
+AT = ("/a/tvm-ffi/include/tvm/ffi/container/seq_base.h", "const tvm::ffi::Any& tvm::ffi::SeqBaseObj::operator[](int)")
+REWRITES = ("<unknown>", "tvm::relax::RewriteBindings(tvm::relax::PatternContext const&)")
+WALKS = ("<unknown>", "tvm::tirx::StmtExprMutator::Mutate_(tvm::tirx::EvaluateNode const*)")
+WALKS_ANY = ("<unknown>", "tvm::ObjectMutator::Mutate(tvm::ffi::AnyView, tvm::ffi::InplaceMode)")
+
+
+@pytest.mark.parametrize(
+    ("frames", "functions"),
+    [
+        ([WALKS_ANY, REWRITES, WALKS, OPTIONAL], ("ffi::Optional::value [T = PrimType]", "relax::RewriteBindings")),
+        ([REWRITES, AT], ("relax::RewriteBindings",)),
+        ([WALKS_ANY, WALKS], ("tirx::StmtExprMutator::Mutate_", "ObjectMutator::Mutate")),
+    ],
+)
+def test_frames_of_tvm_ffi_say_what_they_work_on_and_what_walks_through_any_module_is_left_out(
+    frames: list[tuple[str, str]], functions: tuple[str, ...]
+) -> None:
+    assert evidence_of(raised_in(*frames)).details.functions == functions
