@@ -32,7 +32,6 @@ _MOST_TRIED = 400
 _DEPTH = 4
 _MOST_ELEMENTS = 4  # of a constant that is written out
 _NEAR = 1e-3
-_CAST = "relax.astype"
 _KERNEL_CALLS = ("relax.call_tir", "relax.call_pure_packed")
 
 
@@ -64,13 +63,14 @@ def _told(old: _TracedFunction, new: _TracedFunction) -> Iterator[str]:
             yield from _told(*inner)
         return  # else the cause is inside of a function that is a value
     shorter, (name, other) = [], [_short(operator_of(each)) for each in (was, now)]
+    where = " inside an If" * any(place.branches for place in places(old.function) if place.var.same_as(pair[0]))
     for depth in (_DEPTH, 1):
         texts = old.text(was, new.values_in(pair[1]), depth), new.text(now, old.values_in(pair[0]), depth)
-        yield f"wrongly turns {texts[0]} into {texts[1]}"
-        shorter += [f"wrongly turns {texts[0]} into {other}"] if other and other != name else []
+        yield f"wrongly turns {texts[0]} into {texts[1]}{where}"
+        shorter += [f"wrongly turns {texts[0]} into {other}{where}"] if other and other != name else []
     yield from shorter
     if name and other and name != other:
-        yield f"wrongly turns {name} into {other}"
+        yield f"wrongly turns {name} into {other}{where}"
 
 
 @dataclass
@@ -155,8 +155,7 @@ class _TracedFunction:
         name, operands = _short(operator_of(expr)) or callee_name(expr.op), list(expr.args)
         if operator_of(expr) in _KERNEL_CALLS:
             name, operands = callee_name(operands[0]), operands_of(operands[1])
-        given = given_to(expr) if operator_of(expr) else {}
-        given |= {"dtype": str(expr.attrs.dtype)} if operator_of(expr) == _CAST else {}  # all that it says
+        given = given_to(expr, needed=True) if operator_of(expr) else {}
         listed = [self._operand(each, known, depth) for each in operands]
         return f"{name}({', '.join([*listed, *(f'{key}={_attribute(each)}' for key, each in given.items())])})"
 

@@ -145,7 +145,7 @@ def words_of(verdict: Verdict, title: str) -> Words:
     return Words(title, one_line(expected), one_line(observed), component)
 
 
-_ANSWER = "the pass transforms the module or leaves it unchanged"
+_ANSWER = "the pass returns without raising an exception"
 _OF_RUNS = (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.IDEMPOTENCE)
 
 

@@ -79,17 +79,27 @@ def _function_of(operator: str) -> Any:
     return found if callable(found) else None
 
 
-def given_to(call: Any) -> dict[str, Any]:
-    """Return the attributes of a call of an operator that TVM's function gives another value where it is not told."""
+def given_to(call: Any, *, needed: bool = False) -> dict[str, Any]:
+    """Return the attributes of a call of an operator that TVM's function gives another value where it is not told.
+
+    Args:
+        call: The call.
+        needed: Whether attributes without a default, which the function must be told, are returned, too.
+    """
     mine, operands, function = fields_of(call.attrs), iter(call.args), _function_of(str(call.op.name))
     try:
         asked = inspect.signature(function).parameters
-        needed = [name for name, each in asked.items() if each.default is each.empty]
-        plain = function(**{name: mine[name] if name in mine else next(operands) for name in needed})
+        required = [name for name, each in asked.items() if each.default is each.empty]
+        plain = function(**{name: mine[name] if name in mine else next(operands) for name in required})
     except Exception:  # which operand is which parameter, this function alone knows
         return {}
     usual = fields_of(plain.attrs)
-    return {name: mine[name] for name in asked if name in usual and not structural_equal(mine[name], usual[name])}
+    told = required if needed else ()
+    return {
+        name: mine[name]
+        for name in asked
+        if name in usual and (name in told or not structural_equal(mine[name], usual[name]))
+    }
 
 
 def lowered_by(operator: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import shlex
@@ -76,8 +77,11 @@ def failure_text(
     module = reduced.script if script.parts.python else script.parts.module or reduced.script
     above = [*head, *trace, "", *_size(reduced), ""]
     left = _MOST_LINES - beside - len(above) - len(tail) - 1
-    changed = _changed(script.parts.change, left // 2)
-    return "\n".join([*above, *_shortened(module, ", in the script", left - len(changed)), *changed, "", *tail])
+    lines = _changed_lines(script.parts.change)
+    what = "what the second run changes:" if seen.oracle is OracleName.IDEMPOTENCE else "what the pass changes:"
+    changed = _changed(what, lines, left // 2)
+    shown = _shortened(module, " in the script", left - len(changed), [line[1:].strip() for line in lines])
+    return "\n".join([*above, *shown, *changed, "", *tail])
 
 
 def _python() -> str:
@@ -88,11 +92,22 @@ def _python() -> str:
     return "python" if same else shlex.quote(sys.executable)
 
 
-def _changed(change: str, most: int) -> list[str]:
-    """Write the lines that the pass changes."""
+def _changed_lines(change: str) -> list[str]:
+    """Return the changed lines of a diff, last those that differ only in a type from one on the other side."""
     lines = [line for line in change.splitlines() if line[:1] in "+-"]
+    untyped = [(line[:1], _TYPE.sub("", line[1:])) for line in lines]
+    return [
+        line
+        for last in (False, True)
+        for line, (side, text) in zip(lines, untyped, strict=True)
+        if (("-" if side == "+" else "+", text) in untyped) is last
+    ]
+
+
+def _changed(what: str, lines: list[str], most: int) -> list[str]:
+    """Write the first of the changed lines."""
     more = [f"... {len(lines) - most + 3} more lines"] if len(lines) + 2 > most else []
-    return ["", "what the pass changes:", *lines[: most - 2 - len(more)], *more] if lines else []
+    return ["", what, *lines[: most - 2 - len(more)], *more] if lines else []
 
 
 def _accepted(verdicts: Sequence[Verdict]) -> str:
@@ -100,8 +115,11 @@ def _accepted(verdicts: Sequence[Verdict]) -> str:
     a process that died cannot read it.
     """
     failed = [each for each in verdicts if each.outcome is Outcome.FAIL]
-    known = ", ".join(dict.fromkeys(f'"{each.oracle}: {each.culprit}"' for each in failed))
-    return "" if any(each.shown.is_death for each in failed) else f"check(..., known=[{known}]), or "
+    kinds = dict.fromkeys((str(each.oracle), each.culprit) for each in failed)
+    known = ", ".join(f'"{oracle}: {culprit}"' for oracle, culprit in kinds)
+    wide = " and ".join(f"every {_FAILURES.get(oracle, f'{oracle} failure')} of {culprit}" for oracle, culprit in kinds)
+    accepted = f"check(..., known=[{known}]) (accepts {wide}), or "
+    return "" if any(each.shown.is_death for each in failed) else accepted
 
 
 def _refusal(verdict: Verdict) -> list[str]:
@@ -122,6 +140,9 @@ def _cast_hint(verdict: Verdict, module: str) -> list[str]:
     return [hint] if ill_typed else []
 
 
+_BRACKETS = functools.reduce(lambda inner, _: rf"\((?:[^()]|{inner})*\)", range(5), r"\([^()]*\)")
+_TYPE = re.compile(rf"\bR\.(?:Tensor|Tuple|Shape|Any|Callable|Prim)\b(?:{_BRACKETS})?")
+_FAILURES = {"numeric": "wrong result", "crash": "exception", "well-formed": "ill-formed output"}
 _CAST, _MOST_CASTS = "R.match_cast(", 3
 _MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 6
 """Frames of a trace, lines of the whole text, with which pytest writes 40, and of a module whatever is beside it."""
@@ -133,17 +154,23 @@ def _trace(verdict: Verdict) -> list[str]:
     return ["raised at, innermost last:", *(f"    {frame}" for frame in frames[-_MOST_FRAMES:])] if frames else []
 
 
-def _shortened(module: str, elsewhere: str = "", most: int = 18) -> list[str]:
+def _shortened(module: str, elsewhere: str = "", most: int = 18, changed: Sequence[str] = ()) -> list[str]:
+    """Cut a module: its first lines are kept, and those around the first of the changed ones."""
     lines = module.strip("\n").splitlines()
     if (begins := "@I.ir_module") in lines and any(line.startswith("metadata = ") for line in lines):
         lines = lines[lines.index(begins) :]  # large constants come first, and would be all that is shown
     lines, most = [*itertools.dropwhile(lambda line: line[:1] in ("", "#"), lines)], max(most, _LEAST_LINES)
     if len(lines) <= most:
         return lines
+    places = (n for text in changed for n, line in enumerate(lines) if line.strip() and text.startswith(line.strip()))
+    if (start := min(next(places, 0) - 2, len(lines) - most // 2)) > (head := most // 2 - 1):
+        lines[head:start] = [f"# {start - head} more lines{elsewhere}"]
+        if len(lines) <= most:
+            return lines
     casts = [line for line in lines[most - 1 :] if _CAST in line][:_MOST_CASTS]  # they decide what a pattern matches
     shown = max(most - 1 - len(casts), 1)
-    among = ", among them:" if casts else ""
-    return [*lines[:shown], f"# ... and {len(lines) - shown} more lines{elsewhere}{among}", *casts]
+    among = ", including:" if casts else ""
+    return [*lines[:shown], f"# {len(lines) - shown} more lines{elsewhere}{among}", *casts]
 
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:

@@ -64,12 +64,12 @@ def run_isolated(item: pytest.Function) -> None:
                 break
             judged = last_judged(body.folder)
             if tries == _MOST_DEATHS or judged is None or not _excused(judged, answer, options):
-                _count(item, BodyResult("failed"))
+                _count(item, BodyResult("failed"), options)
                 _raise_death(item, answer, judged, body.folder, options)
             else:
                 body = replace(body, passed_over=body.passed_over | {judged.key})
         assert isinstance(answer, BodyResult)
-        _count(item, answer)
+        _count(item, answer, options)
         if answer.outcome == "skipped":
             pytest.skip(answer.text)
         if answer.outcome == "xfailed":
@@ -95,11 +95,15 @@ def _excused(judged: JudgedModule, died: Died, options: Options) -> bool:
     )
 
 
+def _least(item: pytest.Function, options: Options) -> int | None:
+    """Return how many modules the pass of a test must change, where that is set."""
+    marker = item.get_closest_marker(MARKER)
+    return options.min_changed if marker is None else marker.kwargs.get("min_changed", options.min_changed)
+
+
 def _require_changes(item: pytest.Function, counts: dict[str, int], options: Options) -> None:
     """Fail a test whose pass changed too few of the modules: it is green and says nothing."""
-    marker = item.get_closest_marker(MARKER)
-    least = options.min_changed if marker is None else marker.kwargs.get("min_changed", options.min_changed)
-    judged, changed = counts.get("checks", 0), counts.get("changed", 0)
+    least, judged, changed = _least(item, options), counts.get("checks", 0), counts.get("changed", 0)
     if least is None:
         least = int(uses_hypothesis(item.obj) and judged >= _ENOUGH)
     if judged and changed < least:
@@ -136,10 +140,12 @@ def _quiet_fork() -> Iterator[None]:
         yield
 
 
-def _count(item: pytest.Function, ended: BodyResult) -> None:
+def _count(item: pytest.Function, ended: BodyResult, options: Options) -> None:
     kinds = ("counts", "notes", "uncompared", "removed", "added")
     counted = {kind: getattr(ended, kind) for kind in kinds}
     counted["advice"] = advice(item.obj)
+    none = bool(ended.counts.get("checks")) and not ended.counts.get("changed")
+    counted["unshown"] = none and uses_hypothesis(item.obj) and _least(item, options) is None
     item.user_properties.append((PROPERTY, counted))
 
 

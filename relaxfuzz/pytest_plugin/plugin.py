@@ -101,6 +101,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
 
 
 _MOST_OPERATORS, _MOST_REASONS = 5, 3
+_REASONS = {"known": "known failures"}
 _MANY, _FEW = 20, 0.1  # of so many judged modules, a pass that changes less than this share was hardly tested
 
 
@@ -114,16 +115,17 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
         return
     ways = [f"{total[key]} {word}" for key, word in _WAYS.items() if total[key]]
     skipped = Counter(value["uncompared"]).most_common()
-    rest = [f"{reason} ({many})" for reason, many in skipped[:_MOST_REASONS]]
+    rest = [f"{_REASONS.get(reason, reason)} ({many})" for reason, many in skipped[:_MOST_REASONS]]
     if more := sum(many for _, many in skipped[_MOST_REASONS:]):
         rest.append(f"other reasons ({more})")
+    uncompared = total["changed"] - total["compared"]
     yield (
         f"{counted(total['examples'], 'example')}, {counted(total['checks'], 'module')} judged, "
         f"{total['changed']} of them changed by the pass, {total['operators']} operators covered; "
-        f"results compared on {total['compared']} of {total['changed']}"
+        f"results compared for {total['compared']} of {total['changed']}"
         + (f" ({', '.join(ways)})" if ways else "")
         + (f", {total['dead']} of these changed only dead code" if total["dead"] else "")
-        + (f", not on the others: {', '.join(rest)}" if rest else "")
+        + (f"; {uncompared} not compared: {', '.join(rest)}" if rest else "")
         + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
         + f"{total['fail']} failed"
@@ -134,6 +136,8 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
     rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
     if rows:
         yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)
+    if value["unshown"] and not total["fail"]:
+        yield f"warning: the pass changed none of the {counted(total['checks'], 'module')}. {value['advice']}"
     if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
         yield (f"warning: the pass changed only {total['changed']} of {total['checks']} modules. {value['advice']}")
     if skipped and not total["compared"] and not total["fail"]:

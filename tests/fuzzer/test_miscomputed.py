@@ -91,6 +91,11 @@ CLIP = "a = R.clip(x, R.prim_value(-1), R.prim_value(1))"
             ("b = R.clip(x, R.prim_value(2), R.prim_value(1))", "c = R.exp(b)", "return c"),
             "R.clip(R.clip(x, 0, 1), 2, 2) into R.clip(x, 2, 1)",
         ),
+        (  # with the attribute that an operator needs
+            ("a = R.expand_dims(x, axis=[0])", "b = R.sum(a, axis=[0])", "return b"),
+            ("b = R.negative(x)", "return b"),
+            "R.sum(R.expand_dims(x, axis=[0]), axis=[0]) into R.negative(x)",
+        ),
         (  # of another shape
             ("a = R.sum(x, axis=[0], keepdims=True)", "b = R.exp(a)", "return b"),
             ("a = R.sum(x, axis=[0])", "b = R.exp(a)", "return b"),
@@ -141,7 +146,9 @@ def test_what_is_inside_a_branch_or_a_function_that_is_called_is_told() -> None:
         for name in ("exp", "negative")
     ]
     before, after = map(tvm.script.from_source, texts)
-    assert "wrongly turns R.exp(x) into R.negative(x)" in miscomputed(before, after, "main", [np.array(True), X])
+    assert "wrongly turns R.exp(x) into R.negative(x) inside an If" in miscomputed(
+        before, after, "main", [np.array(True), X]
+    )
     assert [*miscomputed(before, after, "main", [np.array(False), X])] == [], "the results are right"
 
 

@@ -122,7 +122,7 @@ def test_local_functions_of_one_name_are_built_node_by_node() -> None:
     exec(source.builder, names)
     assert comes_back(names["given_module"](), module)
     *_, (short, _) = sources_of(module, "Before")
-    assert short.startswith("# Built node by node: TVMScript of this module reads back as another one.")
+    assert short.startswith("# Built node by node: TVM parses this module's TVMScript into a different module.")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -209,7 +209,7 @@ def test_text_that_reads_back_otherwise_is_shown_where_it_fails_with_the_same_wo
     (verdict,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
     texts = [each.text for each in short_forms(case, verdict).scripts]
     assert "class Before:" in texts[0]
-    assert "# Built node by node: TVMScript of this module reads back as another one.\n" in texts[1]
+    assert "# Built node by node: TVM parses this module's TVMScript into a different module.\n" in texts[1]
     assert shown(case, verdict, tmp_path).text == texts[0]
     assert [*sources_of(module, "Before")][-1] == (source_of(module, "Before"), True)
     nowhere = replace(verdict, evidence=death("signal 11"))

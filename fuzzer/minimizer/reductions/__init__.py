@@ -33,6 +33,7 @@ REDUCTIONS = (
     branches.blocks,
     functions.purity,
     dims.single_dims,
+    branches.if_types,
     functions.function_names,
     functions.names,
 )

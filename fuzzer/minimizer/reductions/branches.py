@@ -108,6 +108,18 @@ def _condition(sketch: Sketch, index: int, condition: Any) -> None:
     slots_of(sketch)[index].binding.value.condition = condition
 
 
+@reduction("infer types of ifs", final=True)
+def if_types(sketch: Sketch) -> Edits:
+    """The type that TVM infers for an ``If`` in place of a vaguer one, which TVMScript cannot hold."""
+    for index, slot in enumerate(slots_of(sketch)):
+        if isinstance(slot.binding.value, Branch):
+            yield (index,), edit(sketch, _infer, index)
+
+
+def _infer(sketch: Sketch, index: int) -> None:
+    slots_of(sketch)[index].binding.value.ty = None
+
+
 @reduction("merge blocks")
 def blocks(sketch: Sketch) -> Edits:
     """One block in place of several, and plain blocks for dataflow blocks."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from fuzzer.core.text import counted
 from relaxkit.text_enum import TextEnum
 
 if TYPE_CHECKING:
@@ -83,9 +84,11 @@ class Minimized:
     def unreduced(self) -> str:
         """Why a search removed nothing."""
         (often, count), *_ = self.invalid.most_common(1) or [("", 0)]
-        invalid = f"; {self.invalid.total()} edits gave no valid module, {count} of them because: {often}"
-        tried = f"none of the {self.queries - 1} cases tried with less in it shows the failure"
-        return f"{tried}{invalid if often else ''}"
+        total, tried = self.invalid.total(), self.queries - 1
+        mostly = "" if count == total else f"{count} times "
+        invalid = f"; {counted(total, 'edit')} gave an invalid module ({mostly}{often})"
+        were = f"{counted(tried, 'smaller module')} {'was' if tried == 1 else 'were'} tried; none shows the failure"
+        return f"{were}{invalid if often else ''}"
 
     def steps_back(self) -> Iterator[Case]:
         """Yield the smallest case, and some larger ones that were accepted on the way, ever fewer of them."""

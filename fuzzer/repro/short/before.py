@@ -39,6 +39,9 @@ def source_of(module: Any, name: str) -> str:
     return next(text for text, equal in sources_of(module, name) if equal)
 
 
+_READ_OTHERWISE = "TVM parses this module's TVMScript into a different module"
+
+
 def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
     """Yield lines that bind a module to ``name``, and whether it is an equal one.
 
@@ -81,10 +84,11 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
             break
     if equal and not shared_constants(module):
         return
-    why = "of this module reads back as another one"
+    why = "TVMScript gives each use its own constant" if equal else _READ_OTHERWISE
     if equal is None:
-        why = "cannot represent this module" if _FUNCTION.search(plain) else "knows no names in a class of no functions"
-    yield _built(module, name, f"TVMScript {'gives each use its own constant' if equal else why}"), True
+        empty = "TVMScript knows no names in a class of no functions"
+        why = "TVMScript cannot represent this module" if _FUNCTION.search(plain) else empty
+    yield _built(module, name, why), True
 
 
 def _written_out(call: re.Match[str]) -> str:

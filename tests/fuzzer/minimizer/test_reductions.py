@@ -16,7 +16,7 @@ from tvm import relax
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.reductions.attributes import attributes, vdevices
 from fuzzer.minimizer.reductions.bindings import bindings, projections, unused
-from fuzzer.minimizer.reductions.branches import blocks, branches
+from fuzzer.minimizer.reductions.branches import blocks, branches, if_types
 from fuzzer.minimizer.reductions.dims import dims
 from fuzzer.minimizer.reductions.functions import cut, function_names, functions, inline, names, outputs
 from fuzzer.minimizer.reductions.reduction import Reduction
@@ -103,6 +103,20 @@ def test_a_branch_takes_the_place_of_the_if() -> None:
     found = [operators_of(item) for item in candidates(branches, samples.branches())]
     assert ["relax.add", "relax.exp"] in found
     assert ["relax.add", "relax.add", "relax.exp", "relax.sin"] in found
+
+
+def test_an_if_of_an_unknown_shape_gets_the_one_of_its_branches() -> None:
+    """TVM's parser infers it."""
+    x, c = samples.var("x", 2), relax.Var("c", relax.TensorType((), "bool"))
+    vague = relax.TensorType(dtype="float32", ndim=1)
+    chosen = relax.If(c, relax.SeqExpr([], x), relax.SeqExpr([], x))
+    relax.expr._update_type(chosen, vague)
+    result = relax.Var("lv", vague)
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(result, chosen)])], result)
+    main = relax.Function([x, c], body, vague).with_attr("global_symbol", "main")
+    (found,) = candidates(if_types, tvm.IRModule({"main": main}))
+    tvm.ir.assert_structural_equal(found["main"].body.blocks[0].bindings[0].var.ty, x.ty)
+    tvm.ir.assert_structural_equal(tvm.script.from_source(found.script()), found)
 
 
 def test_a_local_function_is_inlined() -> None:

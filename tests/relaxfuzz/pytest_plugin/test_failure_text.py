@@ -13,25 +13,50 @@ from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.reduce import failures, reduce_case
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxfuzz.pytest_plugin.child import planted
-from relaxfuzz.pytest_plugin.failure_text import _accepted, _cast_hint, _changed, _shortened
+from relaxfuzz.pytest_plugin.failure_text import (
+    _accepted,
+    _cast_hint,
+    _changed,
+    _changed_lines,
+    _shortened,
+)
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from strategies import Fragment, ir_modules
 
 
 def test_only_changed_lines_are_shown_and_at_most_so_many() -> None:
-    assert _changed("", 9) == []
-    change = "@@ -1,2 +1,3 @@\n def main():\n-    a\n+    b\n+    c"
-    assert _changed(change, 5) == ["", "what the pass changes:", "-    a", "+    b", "+    c"]
-    assert _changed(change, 4) == ["", "what the pass changes:", "-    a", "... 2 more lines"]
+    assert _changed("what:", _changed_lines(""), 9) == []
+    lines = _changed_lines("@@ -1,2 +1,3 @@\n def main():\n-    a\n+    b\n+    c")
+    assert _changed("what:", lines, 5) == ["", "what:", "-    a", "+    b", "+    c"]
+    assert _changed("what:", lines, 4) == ["", "what:", "-    a", "... 2 more lines"]
+
+
+def test_lines_that_change_only_a_type_are_shown_last() -> None:
+    lines = [
+        '-    def main(x: R.Tensor((1,))) -> R.Tensor(dtype="float32", ndim=1):',
+        '+    def main(x: R.Tensor((1,))) -> R.Tuple(R.Tensor(("n * (2)",))):',
+        "-    lv: R.Tensor = R.exp(x)",
+        "+    lv: R.Tensor((1,)) = R.log(x)",
+    ]
+    assert _changed_lines("\n".join(lines)) == [*lines[2:], *lines[:2]]
+
+
+def test_the_changed_place_of_a_module_that_is_cut_is_kept() -> None:
+    lines = [f"    line {n}," for n in range(20)]
+    shown = _shortened("\n".join(lines), " in the script", 8, ["line 99, and more", "line 14, and more"])
+    cut = "# 9 more lines in the script"
+    assert shown == [*lines[:3], cut, *lines[12:15], "# 5 more lines in the script"]
+    assert _shortened("\n".join(lines), "", 8, ["line 19, more"]) == [*lines[:3], "# 13 more lines", *lines[16:]]
+    assert _shortened("\n".join(lines), "", 8, ["line 2, more"]) == [*lines[:7], "# 13 more lines"]
 
 
 def test_a_module_is_shown_without_what_stands_above_it() -> None:
     module = "# from tvm.script import ir as I\n\n" + "\n".join(f"line {n}" for n in range(8))
     assert _shortened(module) == [f"line {n}" for n in range(8)]
-    assert _shortened(module, ", in the script", 7) == [
+    assert _shortened(module, " in the script", 7) == [
         *(f"line {n}" for n in range(6)),
-        "# ... and 2 more lines, in the script",
+        "# 2 more lines in the script",
     ]
     assert len(_shortened(module, most=1)) == 6
 
@@ -45,7 +70,7 @@ def test_match_cast_is_shown_of_a_module_that_is_cut() -> None:
     lines = [f"    line {n}" for n in range(12)]
     lines[10] = "    lv = R.match_cast(x, R.Tensor)"
     shown = _shortened("\n".join(lines), most=7)
-    assert shown == [*lines[:5], "# ... and 7 more lines, among them:", lines[10]]
+    assert shown == [*lines[:5], "# 7 more lines, including:", lines[10]]
 
 
 def failing(oracle: OracleName, message: str = "") -> Verdict:
@@ -55,7 +80,8 @@ def failing(oracle: OracleName, message: str = "") -> Verdict:
 def test_one_paste_accepts_all_that_failed_on_the_module() -> None:
     passed = Verdict(OracleName.CRASH, Outcome.PASS, "Mine")
     verdicts = [passed, *map(failing, (OracleName.WELL_FORMED, OracleName.NUMERIC))]
-    assert _accepted(verdicts) == 'check(..., known=["well-formed: Mine", "numeric: Mine"]), or '
+    wide = "accepts every ill-formed output of Mine and every wrong result of Mine"
+    assert _accepted(verdicts) == f'check(..., known=["well-formed: Mine", "numeric: Mine"]) ({wide}), or '
 
 
 def test_a_type_that_does_not_fit_behind_a_cast_has_a_hint() -> None:

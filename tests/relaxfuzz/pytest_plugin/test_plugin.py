@@ -86,7 +86,7 @@ def test_what_is_proved_is_counted(tmp_path: Path) -> None:
         """,
         "--relaxfuzz-seed", "1",
     )  # fmt: skip
-    told = r"(\d+) of them changed .* results compared on (\d+) of (\d+) \((\d+) proved for all inputs"
+    told = r"(\d+) of them changed .* results compared for (\d+) of (\d+) \((\d+) proved for all inputs"
     counts = re.search(told, done.stdout)
     assert counts is not None, done.stdout + done.stderr
     changed, compared, of, proved = map(int, counts.groups())
