@@ -233,7 +233,8 @@ def _cause(known: KnownAs, info: CampaignInfo, finding: str, parts: ScriptParts)
 
 def unbroken(text: str) -> str:
     """Return text that people wrote into a list, whose links are meant."""
-    return text.replace("github.com/&#8203;", "github.com/")
+    text = text.replace("github.com/&#8203;", "github.com/")
+    return re.sub(r"#&#8203;(\d{4,})\b", r"[#\1](https://github.com/apache/tvm/issues/\1)", text)
 
 
 def _linked(found: re.Match[str], release: str) -> str:

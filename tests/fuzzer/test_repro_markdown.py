@@ -247,6 +247,12 @@ def test_a_title_of_a_known_case_with_names_says_whose_they_are() -> None:
         assert named([new], {new.id: KnownAs("some-case", "It fails.", title=title)})[0].known_title == said
 
 
+def test_issues_that_a_cause_names_are_linked() -> None:
+    known = KnownAs("some-case", "It fails.", cause=replace(CAUSE, reason="The same was fixed in #17213."))
+    report = bug_report(finding(), VERDICT, INFO, "", script().parts, known=known)
+    assert "The same was fixed in [#17213](https://github.com/apache/tvm/issues/17213)." in report
+
+
 def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
     begun = replace(finding(), state=FindingState.NEW)
     for each, left in ((begun, "what an unfinished minimization left"), (replace(begun, minimized=None), "generated")):

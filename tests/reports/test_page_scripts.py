@@ -94,6 +94,24 @@ def filing(run: Run, name: str, button: str = "New issue") -> list[Any]:
     return offered(run, name)[button]
 
 
+def test_what_is_known_nowhere_is_marked_with_the_word_of_the_filter(report: Report) -> None:
+    known = {report.findings[0].id: KnownAs("some-case", "It fails.")}
+    run = started(report, replace(full(report), recognized=known))
+    run("RF.data.history = null; RF.data.findings.find((each) => !RF.isKnown(each)).standing = 'finding'")
+    mark = run("RF.mark(RF.data.findings.find((each) => !RF.isKnown(each))).textContent")
+    assert mark == run("RF.KNOWN.no[0]") == "unknown"
+
+
+def test_what_cannot_be_pressed_says_why(run: Run) -> None:
+    run("location.hash = '#/findings'")
+    first = run("RF.apart(RF.chosen()).flat()[0].id")
+    go(run, f"finding/{first}")
+    assert "no previous one" in texts(run, "span")
+    assert (
+        run("document.querySelectorAll('button').filter((each) => each.getAttribute('disabled') !== null).length") == 0
+    )
+
+
 def test_a_search_for_a_pass_alone_has_words_of_the_title(run: Run) -> None:
     run("RF.finding('0000000001').said = ''; RF.finding('0000000001').line = 'FuseOps modifies its input module'")
     assert run("RF.upstream(RF.finding('0000000001'))").endswith("?q=FuseOps%20modifies%20input%20module")
@@ -140,13 +158,18 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     form = {"template": ["bug-report.md"], "labels": ["needs-triage,type: bug"], "title": [title.removeprefix("# ")]}
     assert parse_qs(address.query) == {**form, "body": [body.removeprefix("\n")]}
     run(f"RF.data.lines.push('x'.repeat(8000)); RF.finding('{first.id}').issue.push(RF.data.lines.length - 1)")
-    short, said = filing(run, first.id)
-    assert said.startswith("the body is too long for a link, so only the title")
-    assert parse_qs(urlsplit(short).query) == form
+    assert parse_qs(urlsplit(filing(run, first.id)[0]).query) == form
+    go(run, f"finding/{first.id}")
+    shown = "[...document.querySelectorAll('span')].map((each) => each.textContent)"
+    assert "The body is too long for a link: New issue copies it, to be pasted there." in run(shown)
+    click = "[...document.querySelectorAll('a')].find((each) => each.textContent === 'New issue').fire('click')"
+    run(f"RF.toClipboard = (text) => ({{ then(act) {{ globalThis.copied = text; act(true); }} }}); {click}")
+    assert run("globalThis.copied").endswith("x" * 8000)
     run(f"RF.finding('{first.id}').issue.pop()")
     run(f"RF.finding('{first.id}').issue = null")
-    said = filing(run, first.id)[1]
-    assert said.endswith(f"repro {quoted_path(tmp_path)} {first.id} --markdown writes one"), said
+    (said,) = offered(run, first.id)
+    assert said.startswith("New issue no script was written for the finding yet; to write a bug report, run ")
+    assert said.endswith(f"repro {quoted_path(tmp_path)} {first.id} --markdown"), said
     run(f"RF.finding('{first.id}').issue = []")
     entry = run(f"RF.knownEntry(RF.finding('{first.id}'))")
     (listed,) = known_in(parse_toml(Path("findings.toml"), entry)).entries

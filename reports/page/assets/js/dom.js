@@ -106,9 +106,9 @@ RF.met = (count) => count !== null; // of a finding's counts by campaign; null: 
 RF.isKnown = (finding) => Boolean(finding.known) || RF.stateOf(finding) === "known";
 RF.isReported = (finding) => Boolean(finding.known?.reported); // upstream
 RF.isNew = (finding) => RF.fresh.has(finding.id);
-// Without earlier campaigns it is new if it is known nowhere, while others are known.
+// Without earlier campaigns those are marked that are known nowhere, while others are known.
 RF.mark = (finding) => (RF.data.history ? RF.isNew(finding) : finding.standing === "finding" && !RF.isKnown(finding)
-  && RF.data.findings.some(RF.isKnown)) && RF.h("span", { class: "badge mark" }, "new");
+  && RF.data.findings.some(RF.isKnown)) && RF.h("span", { class: "badge mark" }, RF.data.history ? "new" : "unknown");
 RF.color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 // A name of many words run together, with places to break it.

@@ -143,7 +143,7 @@ RF.views.finding = function (id) {
   const at = rows.indexOf(finding);
   const same = rows.filter((row) => row.standing === finding.standing);
   const step = (other, label) => (other ? RF.h("a", { class: "button", href: RF.link(other) }, label)
-    : RF.h("button", { class: "button", disabled: true }, label));
+    : RF.h("span", { class: "dim small" }, `no ${label.toLowerCase()} one`));
   const rest = RF.h("div", { class: "tools" }, RF.h("a", { class: "button", href: "#/findings" }, "← Findings"),
     at >= 0 && [step(rows[at - 1], "Previous"), step(rows[at + 1], "Next"),
       RF.h("span", { class: "dim small" }, `${same.indexOf(finding) + 1} of ${RF.counted(same.length, finding.standing)}`)]);
@@ -231,15 +231,20 @@ RF.issueButtons = function (finding) {
   const reported = (finding.known?.reported || "").replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
   if (reported && finding.known.certain) return link(reported, "Reported upstream", "already reported");
   const command = `${RF.data.campaign.programs[1]} repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id} --markdown`;
-  if (!finding.issue) return !finding.pass.includes(":") && RF.h("button", { disabled: "", title: `this page has no bug report, because no script was written for the finding yet: ${command} writes one` }, "New issue");
+  if (!finding.issue) return !finding.pass.includes(":") && RF.h("span", null, RF.h("button", { class: "button", disabled: true }, "New issue"), " ",
+    RF.h("span", { class: "dim small" }, "no script was written for the finding yet; to write a bug report, run ", RF.h("code", null, command)));
   const [title, , ...body] = RF.text(finding.issue).split("\n");
   if (!title.startsWith("# [Bug]")) return null;
   const short = `https://github.com/apache/tvm/issues/new?template=bug-report.md&labels=${encodeURIComponent("needs-triage,type: bug")}&title=${encodeURIComponent(title.slice(2))}`;
   const whole = `${short}&body=${encodeURIComponent(body.join("\n"))}`;
-  const notes = [reported && "perhaps already reported", !finding.minimized && "not minimized",
-    whole.length > 8000 && "the body is too long for a link, so only the title is filled in: copy the body"].filter(Boolean);
-  return [reported && link(reported, "Perhaps reported upstream", "the failure reported there looks the same"),
-    link(whole.length <= 8000 ? whole : short, "New issue", notes.join("; ") || "opens an issue with title and body filled in")];
+  const fits = whole.length <= 8000;
+  const notes = [reported && "perhaps already reported", !finding.minimized && "not minimized"].filter(Boolean);
+  const issue = link(fits ? whole : short, "New issue", notes.join("; ") || "opens an issue with title and body filled in");
+  const said = RF.h("span", { class: "dim small", role: "status" }, !fits && "The body is too long for a link: New issue copies it, to be pasted there.");
+  if (!fits) issue.addEventListener("click", async () => {
+    said.textContent = await RF.toClipboard(body.join("\n")) ? "The body is copied: paste it into the issue." : "The body could not be copied: use Copy body.";
+  });
+  return [reported && link(reported, "Perhaps reported upstream", "the failure reported there looks the same"), issue, !fits && said];
 };
 
 // What a maintainer would type: the pass, and the operator, or else what TVM's own message or the title says without names and numbers.
