@@ -107,9 +107,9 @@ def test_what_cannot_be_pressed_says_why(run: Run) -> None:
     first = run("RF.apart(RF.chosen()).flat()[0].id")
     go(run, f"finding/{first}")
     assert "no previous one" in texts(run, "span")
-    assert (
-        run("document.querySelectorAll('button').filter((each) => each.getAttribute('disabled') !== null).length") == 0
-    )
+    disabled = "document.querySelectorAll('button').filter((each) => each.getAttribute('disabled') !== null)"
+    assert run(f"{disabled}.map((each) => each.textContent)") == ["New issue"]
+    assert any(text.startswith("no script was written for the finding yet") for text in texts(run, "span"))
 
 
 def test_a_search_for_a_pass_alone_has_words_of_the_title(run: Run) -> None:
