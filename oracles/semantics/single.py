@@ -94,12 +94,8 @@ def given_to(call: Any, *, needed: bool = False) -> dict[str, Any]:
     except Exception:  # which operand is which parameter, this function alone knows
         return {}
     usual = fields_of(plain.attrs)
-    told = required if needed else ()
-    return {
-        name: mine[name]
-        for name in asked
-        if name in usual and (name in told or not structural_equal(mine[name], usual[name]))
-    }
+    told = [name for name in asked if name in usual and not structural_equal(mine[name], usual[name])]
+    return {name: mine[name] for name in asked if name in told or (needed and name in required and name in usual)}
 
 
 def lowered_by(operator: str) -> str:

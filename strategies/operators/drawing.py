@@ -145,9 +145,11 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
             return scope.guard(before[0], bounds)
         # As a tensor where NumPy has the dtype: a pass may look for numbers of any shape, and forget what a shape does.
         full = value.is_static and dtype in NUMBERS and not scope.forbids(Feature.CONSTANTS)
-        kind = scope.index(5) if full else 0
-        behind = value.shape[scope.index(value.rank) if kind == 3 else 0 :]
-        shape = () if kind < 2 else _wider(scope, value.shape) if kind == 4 else behind
+        kind = scope.index(6) if full else 0
+        place = scope.index(value.rank) if kind in (3, 5) and value.rank else 0
+        shape = () if kind < 2 else _wider(scope, value.shape) if kind == 4 else value.shape[place:]
+        if kind == 5:  # as (k, 1) or (1, k): what is stretched along one axis alone
+            shape = (*value.shape[:place], 1, *value.shape[place + 1 :])
         if (number := typical(scope, dtype, shape, bounds)) is not None:
             return number
     if scope.index(3) == 2:

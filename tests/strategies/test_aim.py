@@ -16,6 +16,7 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.types import static_dims
 from relaxkit.ir.walk import operator_of, operators_of, places
 from strategies import Feature, Fragment, features_of, ir_modules
 from strategies.modules import Described, described_modules
@@ -171,6 +172,19 @@ def test_an_aimed_operator_meets_constants_that_stretch_and_constants_of_several
         if min(met["wider"], met["mixed"]) >= 3:
             return
     pytest.fail(f"{met}")
+
+
+def test_an_aimed_operator_meets_constants_that_stretch_along_one_axis() -> None:
+    """As (k, 1) and (1, k): a pass may take them for a number, or for a tensor of the whole shape."""
+    met: Counter[int] = Counter()
+    for module in modules(150, operators={"relax.multiply": 30}):
+        for call in (place.value for _, function in relax_functions(module) for place in places(function)):
+            if operator_of(call) == "relax.multiply" and isinstance(call.args[1], tvm.ir.GenericConst):
+                dims, other = static_dims(call.args[0].ty) or (), call.args[1].value.shape
+                axes = [axis for axis, pair in enumerate(zip(dims, other, strict=False)) if pair[0] != pair[1] == 1]
+                if len(dims) == len(other) and len(axes) == 1:
+                    met[axes[0] - len(dims) if axes[0] else 0] += 1
+    assert met[0] >= 3 <= met[-1], met
 
 
 def twins(found: Iterable[Any]) -> tuple[set[str], set[str], set[str]]:
