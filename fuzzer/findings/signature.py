@@ -45,6 +45,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.DOTALL), replacement)
     for pattern, replacement in (
         (r"0x[0-9a-fA-F]+", "@"),
+        (r"(?<=\.dtype: )\w+ became \w+\Z", "dtype became dtype"),
         (r"(?:[A-Za-z]:)?(?:/[\w.+-]+)+/([\w.+-]+)", r"\1"),  # a path keeps its last part
         # Python's own words name classes, attributes and modules of TVM, which tell defects apart.
         (r"'([\w.]+)' (object )?has no attribute '(\w+)'", r"\1 \2has no attribute \3"),

@@ -122,7 +122,7 @@ def special(module: Any, operator: str) -> str:
 
 
 def _alignment(module: Any) -> str:
-    buffers = [buffer for each in _kernels(module) for buffer in buffers_of(each)]
+    buffers = [buffer for each in _kernels(module) for buffer in buffers_of(each) if buffer is not None]
     others = [buffer.data_alignment for buffer in buffers if buffer.data_alignment != _ALIGNMENT]
     return f"when a PrimFunc has a buffer of alignment {others[0]}" if others else ""
 

@@ -191,7 +191,7 @@ def stub(function: tvm.ir.BaseFunc) -> tvm.ir.BaseFunc:
 
 
 def mismatch(left: tvm.IRModule, right: tvm.IRModule) -> str:
-    """Say where two objects first differ: what kind of thing, and what became what, without names or numbers."""
+    """Say where two objects first differ: what kind of thing, and what became what, without names and values."""
     found = tvm_ffi.get_first_structural_mismatch(left, right)
     if found is None:
         return "another object"
@@ -232,4 +232,6 @@ def _follow(root: tvm.Object, path: tvm_ffi.access_path.AccessPath) -> tuple[lis
 
 
 def _kind(item: object) -> str:
+    if isinstance(item, tvm.DataType):
+        return str(item)
     return str(item.name) if isinstance(item, tvm.ir.Op) else type(item).__name__

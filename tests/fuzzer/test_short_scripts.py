@@ -633,3 +633,31 @@ def test_what_does_not_come_back_is_shown_though_the_rest_cannot_be_parsed(tmp_p
     script = shown(case, verdict, tmp_path)
     assert "main" not in script.text
     assert "tvm.ir.assert_structural_equal(again, Before)" in script.text
+
+
+_SUM = """\
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def kernel(number: T.int64, out: T.Buffer((T.int64(2),), "float32")):
+        for i in range(T.int64(2)):
+            out[i] = T.float32(1.0)
+
+    @R.function
+    def main(x: R.Tensor(("m",), "float32")) -> R.Tensor((2,), "float32"):
+        m = T.int64()
+        return R.call_tir(Module.kernel, (m + 1,), R.Tensor((2,), "float32"))
+"""
+
+
+def test_a_module_that_cannot_be_written_is_made_by_its_pass(tmp_path: Path) -> None:
+    """What BindParams gives has a sum that TVM's parser and its constructors read as another dtype, or fold."""
+    module = tvm.script.from_source(_SUM)
+    text = 'relax.transform.BindParams("main", {"x": np.ones(4, "float32")})'
+    case = Case(str(tvm.ir.save_json(module)), (PassRef("BindParams", text),), 0)
+    verdict = next(each for each in judge_case(case, (OracleName.ROUNDTRIP,)) if each.outcome is Outcome.FAIL)
+    script = shown(case, verdict, tmp_path).text
+    assert "After = relax.transform.BindParams(" in script
+    assert len(script.splitlines()) < 35
+    said = "# A module does not round-trip through TVMScript: type of Tuple: PrimType.dtype: int64 became int32"
+    assert script.splitlines()[0] == said

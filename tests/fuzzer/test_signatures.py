@@ -12,6 +12,8 @@ from relaxkit.passes.contract import OracleName
 
 # ruff: noqa: ISC004 - the long messages are whole as they stand
 SAME = [
+    ("type of Tuple: PrimType.dtype: int64 became int32", "type of Tuple: PrimType.dtype: bool became float8_e4m3fn"),
+    ("type of Tuple: PrimType.dtype: int64 became int32", "type of Tuple: PrimType.dtype: dtype became dtype"),
     ("Var lv1 is not defined.", "Var storage is not defined."),
     ("Variable gv could not be found in any group", "Variable lv12 could not be found in any group"),
     ('GlobalVar I.GlobalVar("helper") is not defined.', 'GlobalVar I.GlobalVar("fused_relax_exp1") is not defined.'),

@@ -16,10 +16,10 @@ from relaxkit.ir.sketch.sketch import Sketch
 from relaxkit.ir.sketch.uses import expressions, replace_in
 from relaxkit.ir.types import flat
 
-_BODIES: tuple[Callable[[Any], Iterable[Any]], ...] = (
-    plain_bodies,
+_BODIES: tuple[Callable[[Any, bool], Iterable[Any]], ...] = (
+    lambda kernel, _: plain_bodies(kernel),
     fewer_stages,
-    lambda kernel: [without_annotations(kernel)],
+    lambda kernel, _: [without_annotations(kernel)],
 )
 _NEEDED = frozenset({"s_tir", "global_symbol"})
 
@@ -33,8 +33,9 @@ def kernels(sketch: Sketch) -> Edits:
             if place < number and signature(kernels[name]) == signature(kernels[other]):
                 yield (0, number, place), edit(sketch, _share, name, other)
     for number, (name, kernel) in enumerate(kernels.items()):
+        called = any(True for _ in _operands(sketch, name))
         for way, bodies in enumerate(_BODIES):
-            for place, simpler in enumerate(bodies(kernel)):
+            for place, simpler in enumerate(bodies(kernel, called)):
                 if not tvm_ffi.structural_equal(simpler, kernel):
                     yield (1, number, way, place), edit(sketch, _with, name, simpler)
                 elif way == 0:

@@ -16,6 +16,7 @@ from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Ending, Nearest, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import plain_lines
 from fuzzer.repro.nearest.edits import edits_between
@@ -58,7 +59,11 @@ def short_forms(
     for scene in scenes(failure):
         try:
             near = load(passing) if passing and scene.text == case.module_json else None
-            found += _written(scene, forms, head, near)
+            for showing in forms.short(scene):
+                try:
+                    found += _written(scene, showing, forms, head, near)
+                except Unsayable as error:  # that one's module; another showing may be of the module before it
+                    why = why or first_line(f"{error}")
         except Exception as error:  # the long form remains
             why = why or first_line(f"{error}" or type(error).__name__)
     # What fits on a screen comes first, in the order of the scenes; of the rest the shortest.
@@ -72,28 +77,29 @@ def short_forms(
     return ShortForms(scripts[:_TRIED], why, _numbers(failure))
 
 
-def _written(scene: Scene, forms: OracleForms, head: list[str], passing: Any) -> Iterator[ShortScript]:
-    for showing in forms.short(scene):
-        module = scene.fresh() if showing.module is None else showing.module
-        acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
-        prepared = scene.prepared()
-        for before, equal in sources_of(module, BEFORE):
-            if not equal and not acts.ending.words:  # the words tell a failure from another one
-                continue
-            needed = scene.definitions if showing.module is None else ""
-            parts = (wrapped(acts.definitions), before, acts.second, wrapped(needed))
-            front = "\n\n".join(part.rstrip() for part in parts if part.strip())
-            user = scene.imports
-            body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]
-            imports = _imports("\n".join([*user, front, *body]))
-            remark = [f"# {acts.remark}"] if acts.remark else []
-            text = "\n".join([*head, *remark, *imports, *user, "", front, "", ""])
-            shown = body[: len(prepared) + acts.ending.line]
-            first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
-            ending = replace(acts.ending, line=first + 1)
-            text += "\n".join(body) + "\n"
-            near = None if passing is None or showing.module is not None else _edited(text, before, passing)
-            yield ShortScript(text, ending, _change(scene, showing), near)
+def _written(
+    scene: Scene, showing: Showing, forms: OracleForms, head: list[str], passing: Any
+) -> Iterator[ShortScript]:
+    module = scene.fresh() if showing.module is None else showing.module
+    acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
+    prepared = scene.prepared()
+    for before, equal in sources_of(module, BEFORE):
+        if not equal and not acts.ending.words:  # the words tell a failure from another one
+            continue
+        needed = scene.definitions if showing.module is None else ""
+        parts = (wrapped(acts.definitions), before, acts.second, wrapped(needed))
+        front = "\n\n".join(part.rstrip() for part in parts if part.strip())
+        user = scene.imports
+        body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]
+        imports = _imports("\n".join([*user, front, *body]))
+        remark = [f"# {acts.remark}"] if acts.remark else []
+        text = "\n".join([*head, *remark, *imports, *user, "", front, "", ""])
+        shown = body[: len(prepared) + acts.ending.line]
+        first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
+        ending = replace(acts.ending, line=first + 1)
+        text += "\n".join(body) + "\n"
+        near = None if passing is None or showing.module is not None else _edited(text, before, passing)
+        yield ShortScript(text, ending, _change(scene, showing), near)
 
 
 def _edited(script: str, before: str, passing: Any) -> Nearest | None:

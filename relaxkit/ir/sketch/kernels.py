@@ -175,8 +175,11 @@ def is_plain(kernel: tirx.PrimFunc) -> bool:
     return any(tvm_ffi.structural_equal(kernel, item) for item in plain_bodies(kernel))
 
 
-def fewer_stages(kernel: tirx.PrimFunc) -> Iterator[Any]:
-    """Yield kernels without one of several blocks, where nothing reads what it writes, and nobody gets it."""
+def fewer_stages(kernel: tirx.PrimFunc, called: bool = True) -> Iterator[Any]:
+    """Yield kernels without one of several blocks, where nothing reads what it writes, and nobody gets it.
+
+    Of a kernel that is never ``called`` nobody does, whatever it writes.
+    """
     body = kernel.body
     root = body.block if isinstance(body, SBlockRealize) and not body.iter_values else None
     if root is None or not isinstance(root.body, tirx.SeqStmt):
@@ -196,7 +199,7 @@ def fewer_stages(kernel: tirx.PrimFunc) -> Iterator[Any]:
         reads = set().union(*(regions[number][0] | given[number] for number in others))
         writes = set().union(*(regions[number][1] for number in others))
         gone = (regions[place][1] | given[place]) - writes
-        if gone & reads or not all(item in root.alloc_buffers for item in gone):
+        if called and (gone & reads or not all(item in root.alloc_buffers for item in gone)):
             continue  # something would be read, or returned, that nothing has written
         allocated = [item for item in root.alloc_buffers if item in reads | writes]
         yield kernel.with_body(_root(stages[:place] + stages[place + 1 :], allocated))
