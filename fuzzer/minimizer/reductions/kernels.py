@@ -13,8 +13,9 @@ from fuzzer.minimizer.reductions.reduction import Edits, edit, reduction
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.kernels import fewer_stages, fixed, plain_bodies, signature, without_annotations
 from relaxkit.ir.sketch.sketch import Sketch
-from relaxkit.ir.sketch.uses import expressions, replace_in
+from relaxkit.ir.sketch.uses import callers, expressions, replace_in
 from relaxkit.ir.types import flat
+from relaxkit.ir.walk import nodes
 
 _BODIES: tuple[Callable[[Any, bool], Iterable[Any]], ...] = (
     lambda kernel, _: plain_bodies(kernel),
@@ -32,10 +33,11 @@ def kernels(sketch: Sketch) -> Edits:
         for place, other in enumerate(kernels):
             if place < number and signature(kernels[name]) == signature(kernels[other]):
                 yield (0, number, place), edit(sketch, _share, name, other)
+    called = {str(each.name_hint) for item in kernels.values() for each in nodes(item.body, tvm.ir.GlobalVar)[0]}
+    called |= callers(sketch).keys()
     for number, (name, kernel) in enumerate(kernels.items()):
-        called = any(True for _ in _operands(sketch, name))
         for way, bodies in enumerate(_BODIES):
-            for place, simpler in enumerate(bodies(kernel, called)):
+            for place, simpler in enumerate(bodies(kernel, name in called)):
                 if not tvm_ffi.structural_equal(simpler, kernel):
                     yield (1, number, way, place), edit(sketch, _with, name, simpler)
                 elif way == 0:

@@ -98,8 +98,11 @@ def test_any_stage_goes_of_a_kernel_that_nothing_calls() -> None:
     alone = [item.script() for item in candidates(kernels, tvm.IRModule({"sorting": sorting}))]
     assert any("call_packed" in item and "copy" not in item and "D = " in item for item in alone)
     assert any("call_packed" in item and "result" not in item for item in alone)
-    among_calls = [item.script() for item in candidates(kernels, called(sorting))]
-    assert all("copy" in item and "result" in item for item in among_calls if "call_packed" in item)
+    inner = tvm.ir.GlobalVar("sorting")
+    outer = two_stages.with_body(tirx.Evaluate(tvm.ir.Call(inner, list(two_stages.params))))
+    for module in (called(sorting), tvm.IRModule({inner: sorting, "outer": outer})):
+        among_calls = [item.script() for item in candidates(kernels, module)]
+        assert all("copy" in item and "result" in item for item in among_calls if "call_packed" in item)
 
 
 def test_annotations_and_parallel_loops_go() -> None:
