@@ -222,8 +222,10 @@ def _cause(known: KnownAs, info: CampaignInfo, finding: str, parts: ScriptParts)
     if cause is None:
         return ""
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
+    # One identifier stands for many programs, and a reader judged one of them.
+    same = "As found for another program with the same identifier: " if cause.read == finding else ""
     lines = (
-        f"### Cause\n\n{other_program(known, cause, finding, parts)}{_prose(cause.reason)}",
+        f"### Cause\n\n{other_program(known, cause, finding, parts) or same}{_prose(cause.reason)}",
         f"Where: {place}" if place else "",
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
         f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
