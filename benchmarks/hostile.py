@@ -202,10 +202,11 @@ class Range:
             self.seed = str(store.info().seed)
         (root / "policy.toml").write_text("[oracles.crash]\nmin_pass_rate = 0.5\n")
         corpus.case.load()
-        assert self._in_process("baseline GOOD --output OUT/good.json", root, self.good)[0] == 0
+        code = self._in_process("baseline GOOD --output OUT/good.json", root, self.good)[0]
+        assert code in (0, 3), "3 for a campaign that was ended early, as that of the tests"
         for verb in READING:  # what they import is loaded in each process that is forked from here
             if "merge" not in verb and "--html" not in verb and "report.md" not in verb:
-                assert self._in_process(verb, root, self.good)[0] in (0, 1, 2), verb
+                assert self._in_process(verb, root, self.good)[0] in (0, 1, 2, 3), verb
         forkserver._forkserver._stop()  # a verb may have started it, and what is forked from here cannot wait for it
 
     def directory(self, seed: int, verbs: Sequence[str]) -> tuple[str, list[Outcome]]:

@@ -186,7 +186,7 @@ class Subject:
         if self._stage is None or not step.contract.composed:
             return contextlib.nullcontext()
         begun = BegunPasses(lambda name: self.stage(OracleName.CRASH, name))
-        return tvm.transform.PassContext(instruments=[begun])  # type: ignore[no-any-return]
+        return tvm.transform.PassContext(instruments=[begun])  # type: ignore[no-any-return]  # TVM ships no types
 
     @property
     def ran(self) -> bool:

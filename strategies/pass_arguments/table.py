@@ -159,7 +159,7 @@ ROWS: tuple[PassRow, ...] = (
         meant_for=lambda facts: bool(facts.losses),
         finds=lambda facts: any(loss.differentiable for loss in facts.losses),
     ),
-    PassRow("IPCAllReduceRewrite", texts=("1", "2"), weight=280, aimed_weight=8, finds=calls_any("ccl.allreduce")),
+    PassRow("IPCAllReduceRewrite", texts=("1", "2"), weight=280, finds=calls_any("ccl.allreduce")),
     PassRow("InlinePrivateFunctions", weight=23, aimed_weight=2, meant_for=_several_functions, finds=_function_calls),
     PassRow("KillAfterLastUse", weight=79, aimed_weight=3),
     PassRow("LambdaLift", weight=20, aimed_weight=2, finds=lambda facts: facts.local_functions),

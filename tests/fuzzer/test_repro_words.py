@@ -141,5 +141,5 @@ def test_what_passed_has_none() -> None:
 
 def test_a_function_that_is_no_pass_transforms_no_module() -> None:
     evidence = Evidence("IndexError", "Index 0 out of bounds 0")
-    for name, expected in (("rewrite_bindings", "rewrite_bindings returns"), ("FuseOps", "the pass transforms")):
+    for name, expected in (("rewrite_bindings", "rewrite_bindings returns"), ("FuseOps", "the pass returns")):
         assert words_of(failing(OracleName.CRASH, name, evidence), "").expected.startswith(expected)

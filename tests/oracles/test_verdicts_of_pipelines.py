@@ -230,7 +230,7 @@ BREAKS = "an earlier pass breaks something else"
         Row(f"not-killed-{each.name}", tupled, (LOWER, ref("ToNonDataflow"), LOWER, each), PASS)
         for each in RENAMING
     ),
-    Row("killed-twice", tupled, (KILL, LOWER, KILL), SKIP, KILLED),
+    Row("killed-twice", tupled, (KILL, LOWER, KILL), SKIP, "variables are killed that have other names"),
     Row("overwritten-equal", twice, (IN_PLACE, RENAMING[1]), SKIP, OVERWRITES, shows="call_tir_inplace"),
     Row("equal-before", twice, (RENAMING[1], IN_PLACE), PASS),
     Row("overwritten-constant", folded, (IN_PLACE, ref("FoldConstant")), SKIP, OVERWRITES, shows="call_tir_inplace"),
