@@ -261,10 +261,10 @@ def _with_other_names(module: Any, case: Case) -> Any | None:
 def _with_callers(module: Any, _: Case) -> Any:
     """Add a private copy of each Relax function, and a function that calls it."""
     builder = relax.BlockBuilder(module)
-    for _var, function in relax_functions(module):
+    for name, function in relax_functions(module):
         called, caller = (copy_with_new_vars(function) for _ in range(2))
         private = builder.add_func(called.without_attr("global_symbol"), "called")
-        with builder.function("caller", [*caller.params], pure=function.is_pure):
+        with builder.function(f"{name}_caller", [*caller.params], pure=function.is_pure):
             builder.emit_func_output(builder.emit(relax.Call(private, [*caller.params])))
     return builder.get()
 
@@ -368,15 +368,15 @@ def with_direct_calls(sketch: Sketch) -> None:
     """Call functions of which closures are made, of all their operands; new parameters stand for missing ones."""
     slots = slots_of(sketch)
     made = {slot.binding.var: slot for slot in slots if operator_of(slot.binding.value) == _MAKES}
-    invoked = {}
+    invoked = set[Any]()
     for slot in slots:
         call: Any = slot.binding.value
         if operator_of(call) in _CLOSURES - {_MAKES}:
             if call.args[0] not in made:
                 raise Invalid("a closure that comes from elsewhere")
-            invoked[call.args[0]] = made[call.args[0]]
-            closure = made[call.args[0]].binding.value
-            slot.binding.value = relax.Call(closure.args[0], [*closure.args[1].fields, *call.args[1].fields])
+            invoked.add(call.args[0])
+            function, operands = made[call.args[0]].binding.value.args
+            slot.binding.value = relax.Call(function, [*operands.fields, *call.args[1].fields])
     for var, slot in made.items():
         function, operands = slot.binding.value.args[0], [*slot.binding.value.args[1].fields]
         if var in invoked:

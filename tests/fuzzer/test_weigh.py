@@ -24,7 +24,7 @@ from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.reductions.values import constants_in
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.short.render import short_forms
-from fuzzer.triage.questions import EDITS, rare, wrong
+from fuzzer.triage.questions import EDITS, ill_formed_where_called, rare, wrong
 from fuzzer.triage.weigh import accused, weigh
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import IsolatedWorker
@@ -334,6 +334,43 @@ def test_what_is_not_read_back_and_fits_its_callers_is_minor(worker: IsolatedWor
     case, oracle = case_of("adreno-drops-devices")
     assert oracle is OracleName.ROUNDTRIP
     assert weighed(worker, case, oracle).severity is S5
+
+
+_UNDEFINES = """
+from tvm import relax
+
+
+def undefines():
+    def run(function, *_):
+        if "global_symbol" in function.attrs:
+            return function
+        body = relax.SeqExpr([], relax.Var("nowhere", function.ret_ty))
+        return relax.Function(function.params, body, function.ret_ty)
+
+    return relax.transform.function_pass(run, opt_level=0, name="undefines")
+"""
+
+
+@I.ir_module
+class Pair:
+    @R.function
+    def caller(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+    @R.function
+    def called(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+
+def test_private_functions_are_called_whatever_functions_there_are(tmp_path: Path) -> None:
+    (tmp_path / "undefines.py").write_text(_UNDEFINES)
+    passes = (
+        PassRef("Normalize", "relax.transform.Normalize()"),
+        PassRef("undefines", f"user:{tmp_path / 'undefines.py'}:undefines"),
+    )
+    case = Case(str(tvm.ir.save_json(Pair)), passes, 0)
+    assert ill_formed_where_called(case, "undefines")
+    assert not ill_formed_where_called(case, "Normalize"), "another pass is at fault"
 
 
 def test_special_inputs_are_not_needed_where_the_first_case_did_without(worker: IsolatedWorker) -> None:

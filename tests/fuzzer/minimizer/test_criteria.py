@@ -115,6 +115,25 @@ def test_a_saved_case_is_gone_on_with_while_it_fails(searched: list[Case]) -> No
     assert "starting again" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("start", "steps", "note"),
+    [
+        (None, (), "could not be reduced: 8 smaller modules were tried; none shows the failure"),
+        (LAST, (), "could not be reduced further: 8 smaller modules were tried; none shows the failure"),
+        (LAST, ("drop passes",), ""),
+    ],
+)
+def test_nothing_could_be_reduced_only_where_no_step_was_accepted(
+    monkeypatch: pytest.MonkeyPatch, start: Case | None, steps: tuple[str, ...], note: str
+) -> None:
+    """A pass that is dropped, or an argument that is simplified, leaves the module as it is."""
+    kept = start or GIVEN
+    made = Minimized(kept, True, 9, 1.0, trail=(kept,) * len(steps), steps=steps)
+    monkeypatch.setattr("fuzzer.triage.reduce._search", lambda *_: made)
+    found = reduce(GIVEN, Fake({kept.module_json: 9}), ReductionPlan(start=start))
+    assert found.notes == ((note,) if note else ())
+
+
 def test_a_flaky_case_is_given_more_runs_and_its_rates_are_told(searched: list[Case]) -> None:
     fake = Fake({"given": 2, "last": 1})
     found = reduce(GIVEN, fake, ReductionPlan())
