@@ -60,7 +60,7 @@ class PassTrace:
 
 @pass_instrument
 class BegunPasses:
-    """Tells the name of the outermost public pass that is running before each pass begins; keeps no module alive."""
+    """Tells the outermost public pass that is running, or none, whenever a pass begins or ends; keeps no module."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
@@ -69,12 +69,12 @@ class BegunPasses:
     def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Tell of the pass."""
         self._running.append(str(info.name))
-        for name in _public(self._running)[:1]:
-            self._tell(name)
+        self._tell(next(iter(_public(self._running)), ""))
 
     def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
-        """Forget the pass."""
+        """Tell of the pass that goes on."""
         self._running.pop()
+        self._tell(next(iter(_public(self._running)), ""))
 
 
 def _public(names: Iterable[str]) -> list[str]:

@@ -182,10 +182,10 @@ class Subject:
         return tuple(results)
 
     def _noting(self, step: Step) -> AbstractContextManager[object]:
-        """Leave a breadcrumb before each pass inside of a composed one, so that a death is not put down to another."""
+        """Leave breadcrumbs around each pass inside of a composed one, so that a death is not put down to another."""
         if self._stage is None or not step.contract.composed:
             return contextlib.nullcontext()
-        begun = BegunPasses(lambda name: self.stage(OracleName.CRASH, name))
+        begun = BegunPasses(lambda name: self.stage(OracleName.CRASH, name or step.ref.name))
         return tvm.transform.PassContext(instruments=[begun])  # type: ignore[no-any-return]  # TVM ships no types
 
     @property
