@@ -34,10 +34,10 @@ def two_stages(A: T.Buffer((3, 4), "float32"), B: T.Buffer((3, 4), "float32")):
                 B[vi, vj] = T.exp(A[vi, vj])
 
 
-def called(kernel: Any) -> Any:
+def called(kernel: Any, *dims: int) -> Any:
     """A module that calls a kernel on one operand."""
     builder = relax.BlockBuilder()
-    x = samples.var("x", 3, 4)
+    x = samples.var("x", *(dims or (3, 4)))
     with builder.function("main", [x]):
         var = builder.add_func(kernel, "kernel")
         builder.emit_func_output(builder.emit(relax.call_tir(var, [x], out_ty=x.ty)))
@@ -100,8 +100,9 @@ def test_any_stage_goes_of_a_kernel_that_nothing_calls() -> None:
     assert any("call_packed" in item and "result" not in item for item in alone)
     inner = tvm.ir.GlobalVar("sorting")
     outer = two_stages.with_body(tirx.Evaluate(tvm.ir.Call(inner, list(two_stages.params))))
-    for module in (called(sorting), tvm.IRModule({inner: sorting, "outer": outer})):
+    for module in (called(sorting, 4), tvm.IRModule({inner: sorting, "outer": outer})):
         among_calls = [item.script() for item in candidates(kernels, module)]
+        assert among_calls
         assert all("copy" in item and "result" in item for item in among_calls if "call_packed" in item)
 
 
