@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,7 @@ from recursive_sample import Mutual
 from reduced import candidates, functions_of, operators_of
 from tvm import relax
 
+from fuzzer.minimizer import reductions
 from fuzzer.minimizer.reductions import REDUCTIONS
 from fuzzer.minimizer.reductions.attributes import attributes, vdevices
 from fuzzer.minimizer.reductions.bindings import bindings, projections, unused
@@ -172,6 +175,12 @@ def test_a_private_function_is_inlined_with_its_symbolic_dims() -> None:
     (only,) = candidates(inline, samples.private_symbolic())
     assert functions_of(only) == ["main", "other"]
     assert "relax.full" in operators_of(only)
+
+
+def test_every_reduction_is_tried() -> None:
+    files = pkgutil.iter_modules(reductions.__path__, f"{reductions.__name__}.")
+    defined = [vars(importlib.import_module(file.name)).values() for file in files]
+    assert {each for values in defined for each in values if isinstance(each, Reduction)} == set(REDUCTIONS)
 
 
 def test_recursion_is_not_unrolled() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -211,3 +212,18 @@ def test_a_search_that_removes_nothing_says_why() -> None:
     assert again.case == least
     assert again.unreduced.startswith(f"{again.queries - 1} smaller modules were tried; none shows the failure; ")
     assert re.search(rf"; {again.invalid.total()} edits? gave an invalid module \(\w+: ", again.unreduced)
+
+
+@pytest.mark.parametrize(
+    ("queries", "invalid", "tried", "why"),
+    [
+        (2, {}, "1 smaller module was tried", ""),
+        (3, {"a": 1}, "2 smaller modules were tried", "; 1 edit gave an invalid module (a)"),
+        (3, {"b": 1, "a": 2}, "2 smaller modules were tried", "; 3 edits gave an invalid module (2 times a)"),
+    ],
+)
+def test_of_several_reasons_the_most_frequent_is_given(
+    queries: int, invalid: dict[str, int], tried: str, why: str
+) -> None:
+    found = Minimized(Case("", (), 0), True, queries, invalid=Counter(invalid))
+    assert found.unreduced == f"{tried}; none shows the failure{why}"

@@ -144,6 +144,18 @@ def test_what_ends_larger_than_it_began_goes_back_to_the_smallest() -> None:
     assert found.case.module_json == "x"
 
 
+def test_what_goes_back_keeps_the_passes_that_were_dropped() -> None:
+    def grow(word: str) -> list[tuple[Key, str]]:
+        return [((0,), f"{word}a" if len(word) < 5 else word)]
+
+    def fails(case: Case) -> list[str]:
+        return [WANTED] if "x" in case.module_json and (len(case.passes) > 1 or len(case.module_json) > 3) else []
+
+    found = World(drop, grow, fails=fails).run("axb", "PQ")
+    assert "x" in [each.module_json for each in found.trail]
+    assert (found.case.module_json, len(found.case.passes)) == ("xaaa", 1)
+
+
 def test_limits_count_alike_whatever_runs_ahead() -> None:
     limits = SearchLimits(queries=17)
     alone = World(drop, fails=neighbours).run(WORD, limits=limits)
