@@ -23,6 +23,10 @@ _FIELDS = """
 _INDENT = "    "
 _USUAL = (("results", "numeric", "bit-exact"), ("callers", "abi", "same"), ("depends on", "locality", "function"))
 """Of what most passes promise: its name, the key in JSON, and what they promise."""
+_MARKS = {
+    "merges_kernels": "merges kernels", "composed": "runs other passes", "costly": "slow",
+    "address_ordered": "the order of its output depends on memory addresses",
+}  # fmt: skip
 
 
 def contract_object(contract: Contract, generated: bool) -> dict[str, Any]:
@@ -112,9 +116,8 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
     yield f"  depends on     {row['locality']}"
     changed = ", ".join(row["changes"]) or "nothing that a pass should preserve"
     yield f"  changes        {changed}"
-    marks = [key for key in ("merges_kernels", "composed", "costly", "address_ordered") if row[key]]
-    if marks:
-        yield f"  otherwise      {', '.join(marks).replace('_', ' ')}"
+    if marks := [words for key, words in _MARKS.items() if row[key]]:
+        yield f"  also           {', '.join(marks)}"
     if row["notes"]:
         yield "  notes"
         yield _INDENT + row["notes"]
@@ -123,7 +126,7 @@ def _lines(row: dict[str, Any], contract: Contract) -> Iterator[str]:
         for claim in row["postconditions"]:
             yield from _sourced(plain_claim(claim["claim"]), claim["source"])
     if row["preconditions"]:
-        yield "  not tested on a module where"
+        yield "  tested only on modules that meet these conditions"
         for each in row["preconditions"]:
             yield from _sourced(each["name"], each["says"], "")
     for key, head in (("refusals", "may reject"), ("second_run_refusals", "may reject its own output")):

@@ -8,6 +8,7 @@ else happens (``DIFFERENT: ...``), and with 2 when the environment does not fit 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -66,14 +67,17 @@ class ReproResult:
         told = [line for line in lines if error and error in line.partition(":")[0]] or lines[-1:]
         if self.exit_code == 0:
             return "OK: the script exits with 0"
-        how = f"it exits with {self.exit_code}"
-        if told and self.exit_code is not None and self.exit_code >= 0:
+        if self.exit_code is not None and self.exit_code < 0:
+            how = f"the script is killed by {signal.Signals(-self.exit_code).name}"
+        elif not told:
+            how = f"the script exits with {self.exit_code}"
+        else:
             before, _, behind = self.errors.rpartition(told[-1])
             more = [line.strip() for line in behind.splitlines() if line.strip()][:_MOST_SAID]
             if not more:  # of a bare assertion, its line says which values
                 more = [line.strip() for line in before.splitlines() if line.strip(" ^~")][-1:]
             how = told[-1] if told[-1].rstrip(": ") != error else f"{error}: {'; '.join(more)}"
-        return f"BUG: {how}" if self.confirmed else f"ENVIRONMENT: it fails in another way than the finding: {how}"
+        return f"BUG: {how}" if self.confirmed else f"ENVIRONMENT: this differs from the finding: {how}"
 
 
 def check_repro(

@@ -215,5 +215,6 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
         "on your list" if each.listed else "reported upstream" if each.reported else _UNREPORTED for each in mine
     )
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
-    verb = "is" if len(mine) == 1 else "are"
-    return f"Of {counted(len(findings), 'finding')}, {len(mine)} {verb} known: {', '.join(parts)}" if mine else ""
+    verb = "is known" if len(mine) == 1 else "are known"
+    perhaps = "" if all(each.certain for each in mine) else " or perhaps known"
+    return f"Of {counted(len(findings), 'finding')}, {len(mine)} {verb}{perhaps}: {', '.join(parts)}" if mine else ""

@@ -141,6 +141,8 @@ def test_what_is_listed_comes_before_the_corpus() -> None:
     assert replace(entry_told, reference="", also=None).line == "known on your list (findings.toml): why"
     assert in_words([FOUND], told) == "Of 1 finding, 1 is known: 1 on your list"
     assert in_words([FOUND], {}) == ""
+    likely = {FOUND.id: replace(told[FOUND.id], certain=False)}
+    assert in_words([FOUND], likely).startswith("Of 1 finding, 1 is known or perhaps known: ")
 
 
 def test_the_gate_tells_which_new_finding_is_a_case() -> None:
@@ -181,9 +183,10 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert f"already lists {finding_id} as known (https://example.org/1): as it is" in capsys.readouterr().err
     assert file.read_text() == before
     other = ["triage", "known", "F012345678", "--reason", "not reported", "--file", str(file)]
+    capsys.readouterr()
     assert main(other) == 0, "a reference is optional"
     assert load_known(file).entries[1].reference == ""
-    capsys.readouterr()
+    assert capsys.readouterr().out.split() == f"added F012345678 to {file} as known (no reference)".split()
     listing = ["triage", "list", "--file", str(file)]
     assert main(listing) == 0
     assert capsys.readouterr().out.splitlines() == [

@@ -97,7 +97,7 @@ def test_the_verb_writes_decisions_that_the_next_campaign_sees(
     directory, ((one, first), (two, second)) = campaign(tmp_path)
     reason = 'one "check", \\ twice'
     assert main(["triage", "merge", first, second, "--reason", reason, "--campaign", directory]) == 0
-    assert capsys.readouterr().out == f"{first}: {second} (findings.toml)\n"
+    assert capsys.readouterr().out == f"{first} now includes {second} (findings.toml)\n"
     assert main(["triage", "split", two, "--reason", "no"]) == 0
     with Store.open(Path(directory)) as store:
         assert [len(each.findings) for each in group(store.findings(), load_decisions(None))] == [1, 1]

@@ -76,6 +76,12 @@ def test_a_pass_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["second_run_refusals"][0]["error"] == "InternalError"
 
 
+def test_what_a_pass_is_tested_on_is_a_condition(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "FoldConstant")
+    assert "  tested only on modules that meet these conditions\n    - no distributed tensors\n" in text
+    assert "  also           slow\n" in text
+
+
 def test_every_pass_can_be_printed_in_full(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fuzzer.cli.pass_sheets.drawn_expressions", lambda name: iter(()))
     for name in CONTRACTS:

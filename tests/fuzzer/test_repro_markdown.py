@@ -399,6 +399,12 @@ def test_an_error_without_a_message_is_told_with_its_values() -> None:
     assert said == "BUG: AssertionError: assert left == right  # expected 1, got 2"
 
 
+def test_a_death_is_told_by_its_signal_and_another_outcome_as_that() -> None:
+    assert ReproResult(-11, "", "", Ending(signal=11)).said == "BUG: the script is killed by SIGSEGV"
+    said = ReproResult(3, "", "", Ending(signal=11)).said
+    assert said == "ENVIRONMENT: this differs from the finding: the script exits with 3"
+
+
 def test_a_long_script_is_attached_and_not_in_the_issue() -> None:
     long = script().text + "".join(f"# {number}\n" for number in range(20_000))
     scripted = replace(finding(), repro="repros/x.py")

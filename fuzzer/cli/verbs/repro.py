@@ -39,8 +39,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--check", action="store_true",
-        help="run the script in a fresh process: exit code 1 if the defect is present, 0 if it is gone, 2 if the "
-        "environment is unsuitable; the script itself returns the same codes, unless a signal kills it",
+        help="run the script in a fresh process: exit code 1 if the defect is present, 0 if it is gone, 2 if this "
+        "cannot be judged, for example because TVM is missing",
     )  # fmt: skip
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object: the script or report, and the result of --check"

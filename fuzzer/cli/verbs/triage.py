@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
     added = (add_merge if merges else add_split)(path, ids, options.reason)
     if options.json:
         return put_json(_objects((added,), None))
-    show(f"{added.into}: {', '.join(added.ids)} ({path})")
+    show(f"{added.into} now includes {', '.join(added.ids)} ({path})")
     return OK
 
 
@@ -78,7 +78,7 @@ def _known(options: argparse.Namespace, path: Path) -> int:
     entry = add_known(path, options.id, options.reference, options.reason, culprit)
     if options.json:
         return put_json([_known_row(entry)])
-    show(f"known: {entry.name}: {entry.where} ({path})")
+    show(f"added {entry.name} to {path} as known ({entry.where})")
     return OK
 
 
