@@ -15,7 +15,7 @@ from corpus import judgements
 from corpus.case import KnownCase, load
 from fuzzer.core.toml import read_tables, read_toml
 from fuzzer.findings.family import Family, symptom_of_verdict
-from fuzzer.store.known import KnownAs
+from fuzzer.store.known import KnownAs, same_title, without_numbers
 from fuzzer.store.records import FindingRecord
 from relaxkit.passes.same_code import same_code
 
@@ -42,6 +42,10 @@ class EarlierFinding:
     known: KnownAs
     blamed: str = ""
 
+    def is_of(self, finding: FindingRecord) -> bool:
+        """Say whether a cause was read of the finding's program, as far as titles tell."""
+        return self.known.cause is not None and same_title(finding.parts, self.known.cause.read)
+
 
 def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     """Return what was said of a finding with this id, and of those of its family, which may have other causes."""
@@ -52,9 +56,10 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     places = {*by_id.get(finding.id, ()), *(alike if family.final else ())}
     near = [_earlier()[place] for place in sorted(places)]
     if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
-        near = [row for row in near if finding.is_minimized and _alike(row, finding, family)]
+        near = [row for row in near if finding.is_minimized and (row.is_of(finding) or _alike(row, finding, family))]
     own = [row for row in near if row.id == finding.id]
-    own.sort(key=lambda row: (not row.blamed.startswith(finding.assessment.blame), row.known.cause is None))
+    blame = finding.assessment.blame
+    own.sort(key=lambda row: (not row.is_of(finding), not row.blamed.startswith(blame), row.known.cause is None))
     return [row.known for row in own], [replace(row.known, certain=False) for row in near if row.id != finding.id]
 
 
@@ -72,18 +77,23 @@ def audit_rows() -> list[dict[str, Any]]:
     return read_tables(read_toml(_AUDIT), "finding")
 
 
+def _report(judged: judgements.Judgement) -> tuple[str, str, str]:
+    """Return what reports of one program share."""
+    return judged.id, judged.blamed, without_numbers(judged.title)
+
+
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
-    titles = {(each.id, each.blamed): each.better for each in judged if each.better}
+    titles = {_report(each): each.better for each in judged if each.better}
     first = {each.id: each for each in reversed(judged) if each.verdict == "defect"}  # which has the page
     pages = {each.cause: page.name for each in first.values() if (page := _PAGES / f"{each.id}.md").is_file()}
-    told = {(each.id, each.blamed): each for each in reversed(judged) if each.verdict == "defect"}
-    # One word of what a report of a finding blamed: the first that it is a defect, or the last.
-    for each in ({(each.id, each.blamed): each for each in judged} | told).values():
+    told = {_report(each): each for each in reversed(judged) if each.verdict == "defect"}
+    # One word of what a report of a finding blamed and said: the first that it is a defect, or the last.
+    for each in ({_report(each): each for each in judged} | told).values():
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"corpus/judgements.toml: {each.cause}"
         reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
         cause = each.told if each.verdict == "defect" else None
-        sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get((each.id, each.blamed), each.title)
+        sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get(_report(each), each.title)
         known = KnownAs(name, sentence, reported, cause=cause, title=title)
         operators = None if each.operators is None else frozenset(each.operators)
         yield EarlierFinding(each.id, each.family, operators, known, each.blamed)

@@ -61,7 +61,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def told(self) -> Cause:
         """The cause, as issues tell it."""
-        return Cause(self.cause, self.reason, self.place, self.mend, self.upstream, self.id)
+        return Cause(self.cause, self.reason, self.place, self.mend, self.upstream, self.title)
 
 
 class Judgements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

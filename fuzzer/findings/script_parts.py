@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-NAMES = r"\b(?:f\d|(?:lv|gv)\d*)\b"
+NAMES = re.compile(r"\b(?:f\d|(?:lv|gv)\d*)\b")
 """Names that generated modules have: sentences that have them were written about one module."""
 _CODE = re.compile(
     r"`(return [^`]+)`|\b(?:R|relax(?:\.op)?|cls)((?:\.[a-z_]\w*)+)|\b(call_\w*packed|call_tir\w*|match_cast)\b"
-    rf"|({NAMES})"
+    rf"|({NAMES.pattern})"
 )
 """What sentences quote of a module: how it returns, an operator or a function that is called, a name."""
 
@@ -155,9 +155,9 @@ class ScriptParts:
         """The number of lines of the module."""
         return len(self.module.splitlines())
 
-    def fits(self, sentences: str) -> bool:
+    def fits(self, sentences: str, code: re.Pattern[str] = _CODE) -> bool:
         """Say whether all calls and lines of code that sentences name stand in the module, or in what passes made."""
-        named = {"".join(found) for found in _CODE.findall(sentences)}
+        named = {"".join(found) for found in code.findall(sentences)}
         return all(re.search(rf"{re.escape(each)}(?!\w)", self.module + self.change) for each in named)
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
-from fuzzer.store.known import Cause, other_program
 from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def bug_report(
     elif frames := _told_frames(shown):
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
     reported = known.reported if known is not None else ""
-    perhaps = "Already" if known is not None and known.certain else "Perhaps already"
+    perhaps = "Already" if known is not None and (known.listed or known.same_program) else "Perhaps already"
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
         f"{perhaps} reported: {unbroken(_line(reported))}\n" if reported else "",
@@ -94,7 +93,7 @@ def bug_report(
         f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
-        "" if known is None else _cause(known, info, finding.id, parts),
+        "" if known is None else _cause(known, info),
         f"### Notes\n\n{_notes(finding, info, parts, module, directory)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
@@ -215,17 +214,13 @@ def _bisection(bisected: Bisected | None) -> str:
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
-def _cause(known: KnownAs, info: CampaignInfo, finding: str, parts: ScriptParts) -> str:
-    """Tell what somebody has read in TVM's source, with links to it in the release that was tested; or its case."""
-    case = known.also or known
-    cause = known.cause or (None if case.listed else Cause(case.name, case.sentence))
-    if cause is None:
+def _cause(known: KnownAs, info: CampaignInfo) -> str:
+    """Tell what somebody has read in TVM's source of this program, with links to it in the release that was tested."""
+    if (cause := known.cause) is None or not known.same_program:
         return ""
     place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
-    # One identifier stands for many programs, and a reader judged one of them.
-    same = "As found for another program with the same identifier: " if cause.read == finding else ""
     lines = (
-        f"### Cause\n\n{other_program(known, cause, finding, parts) or same}{_prose(cause.reason)}",
+        f"### Cause\n\n{_prose(cause.reason)}",
         f"Where: {place}" if place else "",
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
         f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",

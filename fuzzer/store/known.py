@@ -12,6 +12,7 @@ from typing import Any
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
 from fuzzer.findings.file import KnownFindings, load_known
 from fuzzer.findings.script_parts import NAMES, ScriptParts
+from fuzzer.findings.signature import normalise
 from fuzzer.store.records import FindingRecord, FindingState
 from relaxkit.passes.contract import OracleName
 
@@ -39,7 +40,7 @@ class Cause:
         place: File and function of TVM that are at fault: ``src/relax/transform/x.cc: Class::Method``.
         mend: A possible fix; empty where nobody proposed one.
         upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
-        read: Id of the finding whose program was read: others have other programs.
+        read: Title of the report that was read: a finding of another title has another program.
     """
 
     name: str
@@ -64,7 +65,7 @@ class KnownAs:
         file: The file that lists it.
         cause: Its cause, where somebody has read it in TVM's source.
         title: What is wrong in a few words, for a finding that has no script to say it.
-        found_for: The program that the sentence tells of, where that is not the finding's; see :func:`other_program`.
+        same_program: Whether the cause is that of this very program; see :func:`same_title`.
     """
 
     name: str
@@ -76,7 +77,7 @@ class KnownAs:
     file: str = ""
     cause: Cause | None = None
     title: str = ""
-    found_for: str = ""
+    same_program: bool = False
 
     @property
     def upstream(self) -> bool:
@@ -105,7 +106,8 @@ class KnownAs:
         if case is not None:
             places.append(f"{perhaps}{_IN_CORPUS if places else _UNREPORTED} ({case.name})")
             said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
-        said = f"{self.found_for}{said}" if self.certain and not self.listed else said  # perhaps is said before
+        doubtful = self.certain and not self.listed and self.cause is not None and not self.same_program
+        said = f"perhaps the same cause: {said}" if doubtful else said
         return f"{'known' if self.certain else 'perhaps known'} {enumerated(places)}: {said}"
 
     def to_object(self) -> dict[str, object]:
@@ -113,24 +115,21 @@ class KnownAs:
         own = {"name": self.name, "sentence": self.sentence, "reference": self.reference, "listed": self.listed}
         cause = self.cause and asdict(self.cause)
         also = self.also and self.also.to_object()
-        told = {"cause": cause, "found_for": self.found_for, "also": also}
+        told = {"cause": cause, "same_program": self.same_program, "also": also}
         return {**own, "reported": self.reported, "certain": self.certain, **told}
 
 
-def other_program(known: KnownAs, cause: Cause, finding: str, parts: ScriptParts | None) -> str:
-    """Say for which program a cause was found, where that is not the one of a finding; empty where it is.
+def same_title(parts: ScriptParts | None, title: str) -> bool:
+    """Say whether the script of a finding has a title, numbers and names apart.
 
-    Args:
-        known: What is known of the finding.
-        cause: Its cause, or what stands for it.
-        finding: Its id.
-        parts: What its script is made of: a cause that names other operators was found for another program.
+    One identifier stands for many programs; titles tell what they differ in, such as the operator or the place.
     """
-    if not (known.also or known).certain:
-        return "Probable cause (the same error has this cause in another program): "
-    if parts is not None and not parts.fits(cause.reason):
-        return "As found for another program that fails in the same way: "
-    return "" if cause.read in ("", finding) else "As found for a similar program: "
+    return parts is not None and without_numbers(parts.words.title) == without_numbers(title)
+
+
+def without_numbers(title: str) -> str:
+    """Return a title without numbers, names, and the place of a number in a result."""
+    return normalise(title.partition(" at index ")[0])
 
 
 def rank(finding: FindingRecord, known: Container[str]) -> tuple[Any, ...]:
@@ -176,8 +175,10 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
             own = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file, cause, title)
             found[each.id] = own
     for each in findings:
-        if (told := found.get(each.id)) is not None and told.cause is not None:
-            found[each.id] = replace(told, found_for=other_program(told, told.cause, each.id, each.parts))
+        told, parts = found.get(each.id), each.parts
+        if told is not None and told.cause is not None and (told.also or told).certain and parts is not None:
+            same = same_title(parts, told.cause.read) and parts.fits(told.cause.reason, NAMES)
+            found[each.id] = replace(told, same_program=same)
     return found
 
 

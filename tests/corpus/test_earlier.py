@@ -60,7 +60,8 @@ def test_what_was_judged_a_defect_at_last_is_known_as_that() -> None:
     known = told(replace(silent, traits=Traits("LambdaLift", Skeleton(operators or ()))))
     assert known is not None
     assert known.name == "docs/upstream/fe3197c1f8.md"
-    assert known.sentence.startswith("When a lifted closure is called")
+    assert known.cause is not None
+    assert known.cause.reason == known.sentence
 
 
 def test_what_the_audit_names_is_known_but_errors_of_ours_are_not() -> None:

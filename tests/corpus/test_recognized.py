@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,11 @@ from fuzzer.cli.verbs.findings import _below
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
-from fuzzer.findings.script_parts import ScriptParts, Words
+from fuzzer.findings.script_parts import NAMES, ScriptParts, Words
 from fuzzer.gate.findings import SortedFindings, finding_rulings
 from fuzzer.gate.ruling import RulingStatus
 from fuzzer.repro.markdown import bug_report
-from fuzzer.store.known import Cause, KnownAs, in_words, named, other_program, state_of
+from fuzzer.store.known import KnownAs, in_words, named, state_of, without_numbers
 from fuzzer.store.known import recognize as tell
 from fuzzer.store.records import CampaignInfo, CampaignState, FindingState
 from oracles.core.verdict import Details, Evidence
@@ -265,20 +267,30 @@ def test_a_case_of_an_option_is_no_finding_without_it() -> None:
         assert slugs(replace(found, case=ran), "lift-params-consume-shared") == ["lift-params-consume-shared"] * is_one
 
 
-def test_a_cause_that_was_read_of_another_program_is_introduced_so_in_lists() -> None:
-    judged = next(each for each in load_judgements() if each.verdict == "defect")
-    parts = ScriptParts("return x", False, Words("t", "a", "b"))
-    (known,) = tell([replace(FOUND, id=judged.id)]).values()
-    assert known.found_for == ""
-    cause = Cause("c", "It drops `return lv7`.", read="another")
-    for about, hedge in (
-        (parts, "As found for another program that fails in the same way: "),
-        (None, "As found for a similar program: "),
-    ):  # fmt: skip
-        assert other_program(KnownAs("n", "s"), cause, "this", about) == hedge
-        assert KnownAs("n", "s", cause=cause, found_for=hedge).line.endswith(f": {hedge}s")
-    assert other_program(KnownAs("n", "s", certain=False), cause, "this", parts).startswith("Probable cause (")
-    assert other_program(KnownAs("n", "s"), replace(cause, reason="r"), "another", parts) == ""
+def test_a_cause_is_certain_only_of_the_program_that_was_read() -> None:
+    """UpdateVDevice edits a parameter, or the module's list of devices: one identifier, two programs."""
+    head = "UpdateVDevice modifies its input module: it changes"
+    for what, same in (("the device of x7", "the device of x"), ("vdevice of the module",) * 2, ("a constant", "")):
+        parts = ScriptParts("x7", False, Words(f"{head} {what}", "a", "b"))
+        (known,) = tell([replace(FOUND, id="0cb85ea080", culprit="UpdateVDevice", parts=parts)]).values()
+        assert (known.certain, known.same_program) == (True, bool(same))
+        assert ("perhaps the same cause: " in known.line) is not bool(same)
+        assert known.cause is not None
+        assert not same or known.cause.read == f"{head} {same}"
+
+
+def test_a_cause_that_names_variables_is_told_of_a_program_that_has_them() -> None:
+    judged = next(each for each in load_judgements() if each.verdict == "defect" and re.search(NAMES, each.reason))
+    for module, same in (("", False), (judged.reason, True)):
+        parts = ScriptParts(module, False, Words(judged.title, "a", "b"))
+        (known,) = tell([replace(FOUND, id=judged.id, culprit=judged.blamed, parts=parts)]).values()
+        assert known.same_program is same
+
+
+def test_reports_of_one_id_and_title_have_one_cause() -> None:
+    defects = [each for each in load_judgements() if each.verdict == "defect"]
+    causes = {((each.id, each.blamed, without_numbers(each.title)), each.cause) for each in defects}
+    assert [name for name, many in Counter(report for report, _ in causes).items() if many > 1] == []
 
 
 def test_a_title_that_was_cut_gives_way_to_the_sentence() -> None:

@@ -234,13 +234,6 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "<details>" not in report
 
 
-def test_names_of_the_program_that_a_cause_was_found_for_are_said_to_be_of_that() -> None:
-    known = KnownAs("some-case", "It fails.", cause=replace(CAUSE, reason="The call lv7(x) fails."))
-    for module, said in (("lv7 = x", ""), ("lv = x", "As found for another program that fails in the same way: ")):
-        report = bug_report(finding(), VERDICT, INFO, "", replace(script().parts, module=module), known=known)
-        assert f"### Cause\n\n{said}The call lv7(x) fails." in report
-
-
 def test_a_title_of_a_known_case_with_names_says_whose_they_are() -> None:
     new = replace(finding(), parts=None)
     for title, said in (("f1 fails", "f1 fails (as in the known case)"), ("A call fails", "A call fails")):
@@ -248,7 +241,8 @@ def test_a_title_of_a_known_case_with_names_says_whose_they_are() -> None:
 
 
 def test_issues_that_a_cause_names_are_linked() -> None:
-    known = KnownAs("some-case", "It fails.", cause=replace(CAUSE, reason="The same was fixed in #17213."))
+    cause = replace(CAUSE, reason="The same was fixed in #17213.")
+    known = KnownAs("some-case", "It fails.", cause=cause, same_program=True)
     report = bug_report(finding(), VERDICT, INFO, "", script().parts, known=known)
     assert "The same was fixed in [#17213](https://github.com/apache/tvm/issues/17213)." in report
 
@@ -270,7 +264,7 @@ CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op
 
 
 def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
-    known = KnownAs("some-case", "It fails.", "https://github.com/apache/tvm/issues/1", cause=CAUSE)
+    known = KnownAs("some-case", "It fails.", "https://github.com/apache/tvm/issues/1", cause=CAUSE, same_program=True)
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
     blob = "https://github.com/apache/tvm/blob/v0.27.0.post1"
     assert "### Cause\n\nIt reads x.\n\nWhere: " in report
@@ -279,29 +273,17 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     assert "\nPossible fix: Read y.\n" in report
     assert "\nUpstream: https://github.com/apache/tvm/issues/1\n" in report
     assert "some-case" not in report
-    doubtful = replace(known, certain=False, cause=replace(CAUSE, mend="", place=""), reference="")
-    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=doubtful)
-    assert (
-        "Probable cause (the same error has this cause in another program): It reads x.\n\nUpstream: no existing issue"
-        in report
-    )
     assert "_op_gradient.py](" in bug_report(
         finding(), VERDICT, replace(INFO, tvm_version="0.26.0"), script().text, script().parts, known=known
     ), "lines are those of the release that is installed"
 
 
-@pytest.mark.parametrize(
-    ("read", "said"),
-    [
-        ("", ""),
-        (signature(VERDICT).id, "As found for another program with the same identifier: "),
-        ("0123456789", "As found for a similar program: "),
-    ],
-)
-def test_a_cause_that_was_read_of_another_program_says_so(read: str, said: str) -> None:
-    known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, read=read))
-    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
-    assert f"### Cause\n\n{said}It reads x." in report
+def test_a_cause_that_was_read_of_another_program_is_not_told() -> None:
+    url = "https://github.com/apache/tvm/issues/1"
+    for same, said in ((True, "\nAlready reported: "), (False, "\nPerhaps already reported: ")):
+        known = KnownAs("judged c", "It fails.", url, cause=CAUSE, same_program=same)
+        report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
+        assert ("### Cause" in report, "It reads x." in report, said in report) == (same, same, True)
 
 
 def test_where_a_users_pass_raised_is_told_and_no_frame_of_tvm() -> None:
@@ -470,21 +452,14 @@ def test_a_title_is_what_one_types_into_the_field_for_it() -> None:
         ("main still calls cls.f1(x).", True),
     ],
 )
-def test_a_cause_that_names_what_the_module_has_not_speaks_of_another(reason: str, hedged: bool) -> None:
-    known = KnownAs("judged c", "It fails.", cause=replace(CAUSE, reason=reason))
+def test_a_sentence_that_names_what_the_module_has_not_speaks_of_another(reason: str, hedged: bool) -> None:
+    assert script().parts.fits(reason) is not hedged
+
+
+def test_the_sentence_of_a_case_is_no_cause_of_another_program() -> None:
+    known = KnownAs("some-case", "It fails.")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
-    assert ("### Cause\n\nAs found for another program that fails in the same way: " in report) is hedged
-
-
-def test_the_sentence_of_a_case_is_a_cause() -> None:
-    report = bug_report(
-        finding(), VERDICT, INFO, script().text, script().parts, known=KnownAs("some-case", "It fails.")
-    )
-    assert "### Cause\n\nIt fails.\n" in report
-    listed = KnownAs("row", "Mine.", listed=True, also=KnownAs("some-case", "It fails.", certain=False))
-    report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=listed)
-    assert "Probable cause (the same error has this cause in another program): It fails.\n" in report
-    assert "Mine." not in report
+    assert "It fails." not in report
 
 
 @pytest.mark.parametrize(
@@ -517,7 +492,7 @@ def titled(text: str) -> str:
 
 
 def test_a_listed_finding_is_told_without_the_list_and_its_cause_once() -> None:
-    known = KnownAs("row", "It reads x.", "", listed=True, file="findings.toml", cause=CAUSE)
+    known = KnownAs("row", "It reads x.", "", listed=True, file="findings.toml", cause=CAUSE, same_program=True)
     case_too = replace(known, cause=None, also=KnownAs("some-case", "It fails."))
     for each, shown in ((known, 1), (replace(known, cause=None), 0), (case_too, 0)):
         report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=each)
@@ -531,9 +506,8 @@ def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
     url = "https://github.com/apache/tvm/issues/1"
     case_of = KnownAs("some-case", "It fails.", url)
     listed = KnownAs("row", "It reads x.", "https://example.org", listed=True, also=case_of)
-    read = KnownAs("judged c", "It reads x.", cause=replace(CAUSE, upstream=url))
-    doubtful = replace(case_of, certain=False)
-    for each, said in ((case_of, "Already"), (listed, "Already"), (read, "Already"), (doubtful, "Perhaps already")):
+    read = KnownAs("judged c", "It reads x.", cause=replace(CAUSE, upstream=url), same_program=True)
+    for each, said in ((case_of, "Perhaps already"), (listed, "Already"), (read, "Already")):
         report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=each)
         assert report.splitlines()[2] == f"{said} reported: {url}"
 

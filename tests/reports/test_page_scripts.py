@@ -135,6 +135,7 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     first = replace(report.findings[0], parts=parts)
     cause = Cause("c", "It reads x.", "src/relax/a.cc: A::B", "Read y.")
     known = KnownAs("some-case", 'says "so"\nand so', "https://github.com/apache/tvm/issues/17210", cause=cause)
+    known = replace(known, same_program=True)
     now = replace(
         full(report), directory=tmp_path, findings=[first, *report.findings[1:]], recognized={first.id: known}
     )
@@ -144,7 +145,7 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     assert "print('<script>')" in issue
     assert filing(run, first.id, "Reported upstream")[0] == known.reference
     assert "New issue" not in offered(run, first.id)
-    run(f"RF.finding('{first.id}').known.certain = false")
+    run(f"RF.finding('{first.id}').known.same_program = false")
     assert filing(run, first.id, "Perhaps reported upstream")[0] == known.reference
     assert filing(run, first.id)[1] == "perhaps already reported; not minimized"
     run(f"RF.finding('{first.id}').known.reported = ''")

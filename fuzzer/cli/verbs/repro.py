@@ -130,11 +130,12 @@ def _report(
 
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
+    finding = replace(finding, parts=parts)
     known = recognize([finding])
     # Under the title that it is known by, where that is true of this script.
-    (finding,), told = named([replace(finding, parts=parts)], known), known.get(finding.id)
+    (finding,), told = named([finding], known), known.get(finding.id)
     if told is not None and told.reported:
-        inform(f"{'' if told.certain else 'perhaps '}already reported: {told.reported}")
+        inform(f"{'' if told.listed or told.same_program else 'perhaps '}already reported: {told.reported}")
     return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)
 
 

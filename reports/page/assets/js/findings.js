@@ -182,7 +182,7 @@ RF.findingHead = function (finding) {
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
         : finding.known.line),
-      finding.known?.cause && [fact("cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.found_for + finding.known.cause.reason), fact("where", RF.linked(finding.known.cause.place)),
+      finding.known?.cause && [fact(finding.known.same_program ? "cause" : "perhaps the cause", !finding.known.line.includes(finding.known.cause.reason) && finding.known.cause.reason), fact("where", RF.linked(finding.known.cause.place)),
         fact("possible fix", finding.known.cause.mend)],
       fact("see also", finding.others),
       fact("note", finding.note),
@@ -229,7 +229,7 @@ RF.linked = (text) => text.split(/((?:src|include|python)\/[\w./-]+\.(?:cc|h|py)
 RF.issueButtons = function (finding) {
   const link = (href, text, title) => RF.h("a", { class: "button", href, title, target: "_blank", rel: "noopener" }, text);
   const reported = (finding.known?.reported || "").replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
-  if (reported && finding.known.certain) return link(reported, "Reported upstream", "already reported");
+  if (reported && (finding.known.listed || finding.known.same_program)) return link(reported, "Reported upstream", "already reported");
   const command = `${RF.data.campaign.programs[1]} repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id} --markdown`;
   if (!finding.issue) return !finding.pass.includes(":") && RF.h("span", null, RF.h("button", { class: "button", disabled: true }, "New issue"), " ",
     RF.h("span", { class: "dim small" }, "no script was written for the finding yet; to write a bug report, run ", RF.h("code", null, command)));
