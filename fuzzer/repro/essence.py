@@ -26,7 +26,7 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"\A.*has true for relax\.force_pure but false for is_pure.*",
             "relax.force_pure is left on an impure function",
         ),
-        (r"Operator-specific validation \(FValidate\) for (\S+) identified error:\s*", r"call of \1: "),
+        (r"Operator-specific validation \(FValidate\) for (\S+) identified error:\s*", r"call to \1: "),
         (rf"{_OF_TYPE} a variable of type \1\Z", "a variable is on another device than its value"),
         (
             r"\A.*schedule primitive.*Buffer \w+ has elements of type T\.(\w+), but .* which is of type (\w+).*",

@@ -94,7 +94,7 @@ def bug_report(
         _nearest(parts),
         _bisection(bisected),
         "" if known is None else _cause(known, info),
-        f"### Notes\n\n{_notes(finding, info, parts, module, directory)}",
+        f"### Notes\n\n{_notes(finding, parts, module, directory)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
     return "\n".join(section for section in sections if section)
@@ -255,10 +255,9 @@ def _told_frames(shown: Evidence) -> tuple[str, ...]:
     return (*of_ffi, *(_placed(shown.frames, shown.details.lines) or others))
 
 
-def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, module: str, directory: Path) -> str:
+def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: Path) -> str:
     size = [] if parts.python else [f"{parts.lines} lines"]  # those of a builder say nothing of the module
     size += [] if finding.bindings is None else [counted(finding.bindings, "binding")]
-    seen = f"{finding.count:,} of {info.examples:,} runs on generated modules showed it"
     smaller = f"minimized to {module} ({', '.join(size)})"
     if not finding.is_reduced:
         smaller = f"{module} ({', '.join(size)}) is as it was generated: it could not be reduced"
@@ -269,14 +268,13 @@ def _notes(finding: FindingRecord, info: CampaignInfo, parts: ScriptParts, modul
             f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
         )
     assessment = finding.assessment
-    scale = f"severity {assessment.severity}; S1 is the most severe{'' if assessment.final else ', estimated'}"
     against = "" if assessment.evidence is EvidenceClass.HARD else f"; {assessment.evidence.words}"
     blame, passes = assessment.beside(finding.culprit), finding.shown_case.passes
     lines = [
         f"* Pass: {_code(finding.culprit)}",
         *([f"* Passes, in order: {', '.join(_code(ref.expression) for ref in passes)}"] if len(passes) > 1 else []),
-        f"* Severity: {assessment.severity.words(finding.oracle)} ({scale}){against}",
+        f"* Severity: {assessment.severity.words(finding.oracle)}{'' if assessment.final else ' (estimated)'}{against}",
         *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
-        f"* Found by fuzzing with relaxfuzz (finding `{finding.id}`): {seen}; {smaller}.",
+        f"* Found by fuzzing with relaxfuzz; {smaller}.",
     ]
     return "\n".join(lines) + "\n"

@@ -40,7 +40,7 @@ def spoiled(built: Any, module: tvm.IRModule, error: Evidence) -> str:
                 taken = None if made is None else next(_stand_ins(made), None)
                 if taken is not None and _raises(call, taken, error):
                     done = next(itertools.chain(undefined(given, made), _retyped(function, call, taken[0])), "")
-                    on = operator_of(call) or f"the call of {callee_name(call.op)}"
+                    on = operator_of(call) or f"the call to {callee_name(call.op)}"
                     return f"{done}, and fails on {on}" if done else ""
     return ""
 

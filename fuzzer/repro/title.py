@@ -176,7 +176,7 @@ def _well_formed(culprit: str, told: Told) -> str:
         for what in (*contradictions(*told.modules), *_outdated(told)):
             return _fit(f"{culprit} {what}")
         said = essence(evidence)
-        does = "breaks the " if said.startswith("call of ") else "makes an ill-formed module: "
+        does = "breaks the " if said.startswith("call to ") else "makes an ill-formed module: "
         return _fit(f"{culprit} {does}{said}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
@@ -314,7 +314,8 @@ def _numeric(culprit: str, told: Told) -> str:
     if evidence.kind == GRADIENT:
         calls = [each for each in expressions_in(load_module(told.case)) if operator_of(each)]
         found = [each for each in calls if operator_of(each) == details.operator or _retypes(each)]
-        operator, given = details.operator or operator_of((found or calls)[0]), next(map(given_to, found), {})
+        named = details.operator.replace("call of", "call to")  # the former is part of signatures
+        operator, given = named or operator_of((found or calls)[0]), next(map(given_to, found), {})
         values = f" is {_rounded(seen)}, but finite differences give {_rounded(expected)}"
         if details.numbers and not details.numbers[0]:  # no place in it: types differ
             types = [each.partition("(")[0] for each in (seen, expected)]

@@ -101,6 +101,6 @@ def stale_call(module: tvm.IRModule) -> str:
                 kinds = [[type(each.ty) for each in values] for values in (call.args, functions[call.op].params)]
                 if kinds[0] != kinds[1]:
                     return (
-                        f"changes the parameters of {call.op.name_hint}, but not the call of it in {caller.name_hint}"
+                        f"changes the parameters of {call.op.name_hint}, but not the call to it in {caller.name_hint}"
                     )
     return ""

@@ -193,16 +193,18 @@ def _without(var: Any, name: str, given: Mapping[str, relax.Function], after: tv
         if made.startswith(_RESULT) and origin.startswith(_RESULT) and made != origin:
             old, new = (each.removeprefix(_RESULT) for each in (origin, made))
             return f"replaces {old} with {new}, but not the use of its result"
+    casts = any(isinstance(each.binding, relax.MatchCast) and each.value.same_as(var) for each in places(function))
+    user = next((operator_of(each.value) for each in users), "a match_cast" if casts else "")
     if lost and same is None:
-        casts = any(isinstance(each.binding, relax.MatchCast) and each.value.same_as(var) for each in places(function))
-        user = next((operator_of(each.value) for each in users), "a match_cast" if casts else "")
         owner = f"a local function of {name}" if was is not None and was.local else name
         return f"removes {origin}, which {f'{user} still uses' if user else f'{owner} still {does}'}"
     if does == "returns":
         retyped = same is not None and not tvm_ffi.structural_equal(same.var.ty, var.ty)
         why = " when its type gets more specific" if retyped else ""
         return f"leaves {origin}, which {name} returns, undefined{why}"
-    return f"leaves {origin} of {name} undefined"
+    return (
+        f"leaves {origin}, which {user} in {name} uses, undefined" if user else f"leaves {origin} of {name} undefined"
+    )
 
 
 def _origin(var: Any, name: str, given: Mapping[str, relax.Function]) -> str:
@@ -229,7 +231,7 @@ def bound(place: Any) -> str:
     if operator == "relax.call_tir":
         operator = callee_name(place.value.args[0])
     elif not operator and isinstance(called, (relax.Var, tvm.ir.GlobalVar)):
-        operator = f"a call of {name_of(called) if isinstance(called, relax.Var) else called.name_hint}"
+        operator = f"a call to {name_of(called) if isinstance(called, relax.Var) else called.name_hint}"
     if isinstance(place.value, relax.Function):
         recursive = any(each.same_as(place.var) for each in expressions(place.value.body))
         return f"the {'recursive ' if recursive else ''}local function {name_of(place.var)}"

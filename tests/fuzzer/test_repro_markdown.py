@@ -90,7 +90,7 @@ def test_the_report_has_the_sections_of_the_template_and_says_it_all() -> None:
     ]  # fmt: skip
     for part in (
         "nn.py:_nn_pixel_shuffle", "TVM: 0.27.0.post1",
-        "relax.transform.LegalizeOps()", "R.nn.relu(x)", "17 of 12,345 runs",
+        "relax.transform.LegalizeOps()", "R.nn.relu(x)",
         "Present in all.", r"present: a \| b", "(6 lines, 1 binding)",
     ):  # fmt: skip
         assert part in report
@@ -170,7 +170,6 @@ def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     printed = capsys.readouterr().out
     assert "| 0.26.0 | present: it fails |" in printed
     assert "\n? \\# x.\n" in printed
-    assert "3 of 8 runs" in printed
     assert cli.main(["repro", str(directory), name.id, "--check", "--json", "--output", str(tmp_path / "it.py")]) == 1
     capsys.readouterr()
     assert cli.main(["repro", str(directory), name.id, "--check", "--json"]) == 1
@@ -257,7 +256,7 @@ def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
             in report
         )
         assert "minimized to" not in report
-        assert "; S1 is the most severe, estimated)" in report
+        assert "* Severity: a crash (estimated)\n" in report
 
 
 CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op_gradient.py: where_grad", "Read y.")
@@ -512,14 +511,14 @@ def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
         assert report.splitlines()[2] == f"{said} reported: {url}"
 
 
-def test_the_notes_end_with_the_id_and_say_the_severity_in_words() -> None:
+def test_the_notes_say_the_severity_in_words_and_no_id_of_ours() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
-    assert "* Severity: a crash (severity S3; S1 is the most severe" in report
+    assert "* Severity: a crash (estimated)\n" in report
+    assert not re.search(rf"\bS\d\b|{finding().id}", report)
     for grade, oracle, said in (
         ("S4", "mutation", "a modified input (needs a rare construct)"),
         ("S1", "crash", "a silent wrong result, or a memory error"),
         ("S3", "numeric", "a module that does not build or run"), ("S3", "locality", "a violated contract"),
     ):  # fmt: skip
         assert Severity(grade).words(oracle) == said
-    assert f"relaxfuzz (finding `{finding().id}`): " in report
-    assert "Its id" not in report
+    assert "Found by fuzzing with relaxfuzz; minimized to " in report

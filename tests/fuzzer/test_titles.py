@@ -292,11 +292,11 @@ HALVED = 'relax.transform.ToMixedPrecision(fp16_input_names=["w0"])'
         (Cast, "relax.transform.ExpandMatmulOfSum()", OracleName.WELL_FORMED,
          "ExpandMatmulOfSum gives relax.matmul the operand of a match_cast, not its result"),
         (Closure, "relax.transform.LowerRuntimeBuiltin()", OracleName.CRASH,
-         "LowerRuntimeBuiltin loses the type of the result of relax.invoke_closure, and fails on the call of reshape"),
+         "LowerRuntimeBuiltin loses the type of the result of relax.invoke_closure, and fails on the call to reshape"),
         (Inlined, "relax.transform.InlinePrivateFunctions()", OracleName.CRASH,
          "InlinePrivateFunctions leaves the symbolic dim n of f1 undefined in main, and fails on relax.collapse"),
         (Halved, HALVED, OracleName.CRASH,
-         'ToMixedPrecision(fp16_input_names=["w0"]) makes the parameter w0 float16, and fails on the call of f1'),
+         'ToMixedPrecision(fp16_input_names=["w0"]) makes the parameter w0 float16, and fails on the call to f1'),
         (Held, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC,
          "DataflowUseInplaceCalls overwrites lv, which the tuple lv1 holds: main returns "),
     ],
@@ -710,7 +710,7 @@ def test_a_call_that_was_forgotten_is_told_and_not_the_error_of_the_machine() ->
 
     evidence = Evidence("run-error", "m", details=Details(entry="main", error="expect a Function"))
     assert judged("LazyGetInput", Callers, evidence) == (
-        "LazyGetInput changes the parameters of f1, but not the call of it in main"
+        "LazyGetInput changes the parameters of f1, but not the call to it in main"
     )
     assert judged("FuseOps", Callers, evidence).startswith("main fails when run after FuseOps"), "all calls fit"
 
@@ -775,7 +775,7 @@ Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tens
         for message in (said, "Something is odd")
     ]
     assert titles == [
-        "FuseOps breaks the call of relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
+        "FuseOps breaks the call to relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
         "FuseOps makes an ill-formed module: Something is odd",
     ]
 
@@ -892,7 +892,7 @@ def test_oracles_that_say_little_of_the_module_have_titles(oracle: OracleName, c
         (
             """Operator-specific validation (FValidate) for relax.call_tir identified error:
 Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32"), given R.Tensor((1,), dtype="float16")""",
-            "call of relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
+            "call to relax.call_tir: argument 0 is (1,) float16 instead of (1,) float32",
         ),
         (
             "Check failed: (analyzer->CanProve(floormod(dom->extent, shard) == 0)) is false: ",

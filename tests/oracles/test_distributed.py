@@ -16,6 +16,7 @@ from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
 from oracles.judge import judge
 from relaxkit.ir.edits import functions_of, renamed
+from relaxkit.passes.claims.training import calls_differ
 from relaxkit.passes.contract import OracleName, Ran
 from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.passes.plan import preparing
@@ -67,6 +68,22 @@ def test_functions_of_whole_tensors_stay(name: str) -> None:
 
     run = Ran(module(relax.op.abs), module(relax.op.exp), {})
     assert broken(run, name) == ["functions of whole tensors stay"]
+
+
+@pytest.mark.parametrize(("scope", "claims"), [("ipc_memory", False), ("global", True)])
+def test_memory_that_processes_share_is_lowered_and_no_other(scope: str, claims: bool) -> None:
+    def module(value: Any) -> Any:
+        builder = relax.BlockBuilder()
+        with builder.function("main", [], {"relax.force_pure": True}):
+            builder.emit_func_output(builder.emit(value))
+        return builder.get()
+
+    before = module(relax.op.memory.alloc_storage(relax.ShapeExpr([64]), 0, scope, "uint8"))
+    run = Ran(before, module(relax.Call(relax.ExternFunc("shared"), [], ty_args=[relax.AnyType()])), {})
+    expected = ["a module without memory that processes share stays as it is"]
+    assert broken(run, "LowerGPUIPCAllocStorage") == (expected if claims else [])
+    said = "\nmakes main call no operator instead of relax.memory.alloc_storage"
+    assert calls_differ(run).endswith(said)
 
 
 @pytest.mark.parametrize("name", PASSES)

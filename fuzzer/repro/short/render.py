@@ -132,7 +132,6 @@ def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showin
 
 def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str) -> list[str]:
     words = words_of(failure.verdict, title)
-    severity = "" if assessment is None else f" Severity {assessment.severity}."
     kind, numbers = failure.evidence.kind, failure.evidence.details.numbers
     source = "" if failure.died else forms.sources.get(kind, forms.source)
     if numbers:
@@ -141,7 +140,7 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
         machine = assessment is not None and assessment.blame == Culprit.MACHINE
         due = "the program runs" if machine else words.expected.rstrip(".")  # no pass is shown before which it did
         expected = f"{due}{f' ({source})' if source else ''}"
-    told = f"tvm {metadata.version('apache-tvm')}, target llvm.{severity} Expected: {expected}."
+    told = f"tvm {metadata.version('apache-tvm')}, target llvm. Expected: {expected}."
     blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
     return [*_comment(title, 2), *_comment(told, 2), *(_comment(f"{blame[0].upper()}{blame[1:]}.", 2) if blame else [])]
 

@@ -184,7 +184,7 @@ def effect_lost(ran: Any) -> str:
         was, now = _effects_of(old), _effects_of(function)
         for operator in sorted(was):
             if now[operator] < was[operator]:
-                return f"a call of an impure operator is gone\ndrops a call of {operator} of {name}, which is impure"
+                return f"a call of an impure operator is gone\ndrops a call to {operator} of {name}, which is impure"
     return ""
 
 

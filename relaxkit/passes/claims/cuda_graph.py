@@ -74,7 +74,7 @@ def graphs_hold_more_than_kernels(ran: Any) -> str:
             if isinstance(value, relax.If):
                 return f"control flow is captured\ncaptures an If in {name}"
             if isinstance(callee, tvm.ir.GlobalVar) and not isinstance(ran.after[callee], tirx.PrimFunc):
-                return f"a call of a Relax function is captured\ncaptures a call of {callee.name_hint} in {name}"
+                return f"a call of a Relax function is captured\ncaptures a call to {callee.name_hint} in {name}"
             if operator_of(value) in ("relax.memory.alloc_storage", "relax.builtin.alloc_tensor"):
                 return f"an allocation is captured\ncaptures {operator_of(value)} in {name}"
     return ""

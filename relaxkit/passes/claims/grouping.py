@@ -253,7 +253,7 @@ def composites_not_merged(ran: Any) -> str:
     for callee in _callees(functions.get("main"), dataflow=True):
         function = functions.get(callee)
         if is_group(function) and has_attribute(function, "Composite") and not has_attribute(function, "Codegen"):
-            return f"a composite function is called by main\nleaves main with a call of {callee}"
+            return f"a composite function is called by main\nleaves main with a call to {callee}"
     for name, function in new_groups(ran):
         if not has_attribute(function, "Codegen"):
             return f"a merged function has no Codegen\nmerges into {name} without Codegen"
@@ -290,7 +290,7 @@ def external_calls_left(ran: Any) -> str:
         if not is_public(function) or name in external:
             continue
         if left := [callee for callee in _callees(now) if callee in external]:
-            return f"an external function is called as a Relax function\nleaves a call of {left[0]} in {name}"
+            return f"an external function is called as a Relax function\nleaves a call to {left[0]} in {name}"
         symbols = {external[callee] for callee in _callees(function) if callee in external}
         if strange := [symbol for symbol in _packed_symbols(now) - _packed_symbols(function) if symbol not in symbols]:
             return f"a symbol is called that no external function has\nhas {name} call the unknown symbol {strange[0]}"
@@ -347,7 +347,7 @@ def workspace_missing(ran: Any) -> str:
         if isinstance(value, relax.Call) and isinstance(value.op, relax.GlobalVar):
             callee = functions.get(str(value.op.name_hint))
             if isinstance(callee, relax.Function) and len(value.args) != len(callee.params):
-                return f"a caller gives no workspace\nleaves a call of {value.op.name_hint} in {name} without it"
+                return f"a caller gives no workspace\nleaves a call to {value.op.name_hint} in {name} without it"
     return ""
 
 

@@ -97,7 +97,7 @@ def unlegalized_lost(ran: Any) -> str:
     before, after = operators_called(ran.before), operators_called(ran.after)
     for name in sorted(before):
         if after[name] < before[name] and not operator_has(name, "FLegalize") and not operator_has(name, "FCallPacked"):
-            return f"an operator without legalization is called less often\ndrops a call of {name}"
+            return f"an operator without legalization is called less often\ndrops a call to {name}"
     return ""
 
 

@@ -11,7 +11,7 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.operator_facts import GRADIENTS
 from relaxkit.ir.types import flat, has_distributed_tensors, static_dims
-from relaxkit.ir.walk import operator_calls, operator_of, places
+from relaxkit.ir.walk import expressions_in, operator_calls, operator_of, places
 from relaxkit.passes.claims.common import placed, untouched
 from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
 
@@ -93,11 +93,14 @@ def loss_not_appended(ran: Ran) -> str:
     return ""
 
 
-def calls_differ(ran: Ran, besides: Collection[str] = ()) -> str:
+def calls_differ(ran: Ran, besides: Collection[str] = (), scope: str = "") -> str:
     """Find which function calls other operators than before; types, which inference may write otherwise, do not count.
 
-    Empty blocks, blocks of one kind side by side, functions' order and functions ``besides`` do not count either.
+    Empty blocks, blocks of one kind side by side, functions' order and functions ``besides`` do not count either, nor
+    does a module that names the memory ``scope``.
     """
+    if scope and any(getattr(each, "value", "") == scope for each in expressions_in(ran.before)):
+        return ""
     before, after = (
         {name: [operator_of(p.value) for p in places(function)] for name, function in functions if name not in besides}
         for functions in (relax_functions(ran.before), relax_functions(ran.after))
@@ -106,9 +109,8 @@ def calls_differ(ran: Ran, besides: Collection[str] = ()) -> str:
         return f"other functions than before\nadds or drops {', '.join(sorted(before.keys() ^ after.keys()))}"
     for name, operators in before.items():
         if operators != after[name]:
-            return (
-                f"other calls than before\nmakes {name} call {', '.join(after[name])} instead of {', '.join(operators)}"
-            )
+            old, new = (", ".join(filter(None, each)) or "no operator" for each in (operators, after[name]))
+            return f"other calls than before\nmakes {name} call {new} instead of {old}"
     return ""
 
 

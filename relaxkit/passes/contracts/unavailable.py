@@ -6,6 +6,7 @@ before they act: they visit every expression of every module.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from relaxkit.passes.claims.training import (
@@ -109,7 +110,7 @@ ROWS: tuple[Contract, ...] = (
         postconditions=(
             Postcondition(
                 "a module without memory that processes share stays as it is",
-                calls_differ,
+                functools.partial(calls_differ, scope="ipc_memory"),
                 "tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: looks for allocations of the scope ipc_memory",
                 evidence=EvidenceClass.OURS,
             ),

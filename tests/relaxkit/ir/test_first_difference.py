@@ -125,7 +125,10 @@ def broken(function: relax.Function, **others: Any) -> tvm.IRModule:
 def test_a_parameter_that_is_gone_is_undefined() -> None:
     main = module("lv = R.add(x, y)\nreturn lv")["main"]
     after = relax.Function([main.params[0]], main.body, main.ret_ty, main.is_pure, main.attrs)
-    assert next(undefined(broken(main), broken(after))) == "leaves the parameter y of main undefined"
+    assert (
+        next(undefined(broken(main), broken(after)))
+        == "leaves the parameter y, which relax.add in main uses, undefined"
+    )
 
 
 def test_the_result_of_an_operator_that_is_gone_is_undefined() -> None:
@@ -138,8 +141,15 @@ def test_the_result_of_an_operator_that_is_gone_is_undefined() -> None:
     twice = module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nlv2 = R.tanh(lv1)\nreturn lv2")["main"]
     kept = relax.SeqExpr([relax.BindingBlock(twice.body.blocks[0].bindings[1:])], twice.body.body)
     after = relax.Function(twice.params, kept, twice.ret_ty, twice.is_pure, twice.attrs)
-    said = "leaves the result of relax.tanh of main undefined"
+    said = "leaves the result of relax.tanh, which relax.exp in main uses, undefined"
     assert next(undefined(broken(twice), broken(after))) == said, "there is one: it may only have another name"
+
+
+def test_a_match_cast_that_uses_what_is_undefined_is_named() -> None:
+    main = module("lv = R.match_cast(y, R.Tensor((2, 3), 'float32'))\nlv1 = R.exp(lv)\nreturn lv1")["main"]
+    after = relax.Function([main.params[0]], main.body, main.ret_ty, main.is_pure, main.attrs)
+    said = "leaves the parameter y, which a match_cast in main uses, undefined"
+    assert next(undefined(broken(main), broken(after))) == said
 
 
 def test_what_has_gone_to_another_function_is_told() -> None:
