@@ -258,14 +258,15 @@ def own_changes(subject: Subject) -> list[tuple[tvm.IRModule, tvm.IRModule]]:
     """
     if not subject.ran or not subject.changed:
         return []
-    given, after = _given(subject), subject.output.module
+    after = subject.output.module
     if not all(map(is_users, subject.passes)):
-        return [(given, after)]
+        return [(_given(subject), after)]
     called: list[bool] = []
     inert = _rerun(subject, _INERT, called)
     if not called:
-        return [] if equal(rebuilt := _rebuilt(given, after), after) else [(rebuilt, after)]
+        return [] if equal(rebuilt := _rebuilt(_given(subject), after), after) else [(rebuilt, after)]
     absent = _rerun(subject, _ABSENT, called)
+    given = _given(subject)  # only now: in the runs above the pass may have written into its input
     rebuilt = _rebuilt(given, absent)
     pairs = [] if equal(inert, after) else [(_cleaned(inert, after), after)]
     return pairs if equal(given, absent) or equal(rebuilt, absent) else [*pairs, (rebuilt, absent)]
@@ -314,6 +315,7 @@ def _rerun(subject: Subject, rewriters: Iterable[tuple[str, Callable[..., Any]]]
 
         return call
 
+    subject.prepared.observe()  # the pass may write into it
     given = _given(subject)
     with _rewriters(*((name, told(getattr(_ffi, name), rewriter)) for name, rewriter in rewriters)):
         return subject.run(given).module or given

@@ -158,6 +158,17 @@ def test_what_the_building_of_functions_anew_changes_is_no_work_of_the_pass() ->
         assert rewritten(subject) is did
 
 
+def test_what_a_pass_writes_into_its_input_is_its_work() -> None:
+    def marks(module: tvm.IRModule) -> tvm.IRModule:
+        module.update_func(module.get_global_var("main"), module["main"].with_attr("hot", True))
+        return module
+
+    subject = Subject(tvm.IRModule({"main": Sum["main"]}), [GivenPass("Mine", "<Mine>", made(marks))])
+    assert subject.changed
+    subject.prepared.restore()  # as the oracles do before they run it again
+    assert rewritten(subject)
+
+
 @I.ir_module
 class Unclean:
     """What TVM's rewriters clean up: it is in no dataflow block."""
