@@ -22,7 +22,7 @@ from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UN
 from relaxkit.passes.contract import OracleName
 
 _REASONS = 2
-_AIM = "`run --operators` or --plant generates more of what a pass acts on"
+_AIM = "`run --operators` or `run --plant` generates more of what a pass acts on"
 
 
 def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:

@@ -135,8 +135,8 @@ class StoreReader:
         if len(rows) != 1:
             there = [row["id"] for row in rows or self._query("SELECT id FROM findings")]
             ids = ", ".join(get_close_matches(finding_id, there, 3, 0.0)) or "none"
-            what = "more than one finding begins" if rows else "no finding begins"
-            raise StoreError(f"{what} with '{finding_id}' in '{self.directory}' (closest: {ids})")
+            what = "more than one finding" if rows else "no finding"
+            raise StoreError(f"{what} in '{self.directory}' has an id that begins with '{finding_id}' (closest: {ids})")
         return record_of(rows[0])
 
     def untriaged(self) -> list[tuple[int, str]]:

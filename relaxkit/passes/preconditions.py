@@ -39,7 +39,7 @@ def needs_transform_params(module: Any) -> str | None:
 
 
 def transforms_of_weights(module: Any) -> str | None:
-    """LiftTransformParams reserves names that end in ``transform_params``: each is a transform of weights.
+    """LiftTransformParams reserves names that end in ``transform_params`` for functions that transform weights.
 
     It makes all of them public, and a new one takes what the old one gives: "If the module already contains
     `transform_params`, the functions are composed together" (TVM's test_lift_transform_when_one_already_exists).
@@ -70,7 +70,7 @@ def needs_num_input(module: Any) -> str | None:
 
 
 def valid_num_input(module: Any) -> str | None:
-    """``num_input`` counts leading parameters; more than there are is meaningless (the passes ICHECK it)."""
+    """``num_input`` counts leading parameters, so it cannot exceed their number (the passes ICHECK this)."""
     for _, function in relax_functions(module):
         if has_attribute(function, "num_input") and int(function.attrs["num_input"]) > len(function.params):
             return "num_input exceeds the parameters"
@@ -83,7 +83,7 @@ def needs_vdevices(module: Any) -> str | None:
 
 
 def no_cuda_graphs(module: Any) -> str | None:
-    """RewriteCUDAGraph puts what a graph may hold into functions of their own; those are not for it to rewrite."""
+    """RewriteCUDAGraph moves the calls of a graph into new functions, which it is not meant to rewrite again."""
 
     def launches(expr: Any) -> bool:
         return isinstance(expr, relax.ExternFunc) and str(expr.global_symbol).startswith("vm.builtin.cuda_graph.")
@@ -92,7 +92,7 @@ def no_cuda_graphs(module: Any) -> str | None:
 
 
 def no_lowered_allocations(module: Any) -> str | None:
-    """RewriteCUDAGraph knows storages by the operators that LowerRuntimeBuiltin lowers; TVM's pipelines run it before.
+    """RewriteCUDAGraph recognizes allocations only before LowerRuntimeBuiltin; TVM's pipelines run it before that.
 
     A lowered allocation it takes for a call like any other, and captures it (transform/rewrite_cuda_graph.cc).
     """
@@ -101,7 +101,7 @@ def no_lowered_allocations(module: Any) -> str | None:
 
 
 def no_calls_in_place(module: Any) -> str | None:
-    """A pass that moves bindings as far as dataflow allows, or puts one for an equal one, reads an operand later.
+    """A pass that moves or merges bindings may make an operand be read after such a call has overwritten it.
 
     Such calls are for passes "that have checked whether it is safe" (docstring of ``call_tir_inplace``): that nothing
     reads the operand later, in the order of that moment. Dataflow does not show that a call overwrites an operand.
@@ -111,7 +111,7 @@ def no_calls_in_place(module: Any) -> str | None:
 
 
 def nothing_killed(module: Any) -> str | None:
-    """A pass that lets one variable stand for another has later uses of it, which may be behind where it is killed.
+    """A pass that replaces one variable with another may make it be used after it has been killed.
 
     KillAfterLastUse is documented to drop "all tensor/storage objects after last use": of the uses of that moment.
     """
@@ -122,7 +122,7 @@ _NAMES = (relax.Var, relax.Tuple, relax.TupleGetItem)
 
 
 def nothing_killed_has_two_names(module: Any) -> str | None:
-    """KillAfterLastUse lets a variable stand for its other names, whose uses may be behind where one of them is killed.
+    """KillAfterLastUse replaces aliases of a variable with the variable, which may already have been killed there.
 
     What is killed already stays so otherwise: kill_after_last_use.cc, ``killed_objects_``.
     """
@@ -139,7 +139,7 @@ def nothing_killed_has_two_names(module: Any) -> str | None:
 
 
 def no_distributed_tensors(module: Any) -> str | None:
-    """A program on distributed tensors is DistIR, which LowerDistIR lowers to Relax (its docstring).
+    """LowerDistIR turns a program on distributed tensors (DistIR) into Relax first, as its docstring says.
 
     Only the passes of ``relax.distributed`` take it, and in TVM's tests DeadCodeElimination.
     """
@@ -153,7 +153,7 @@ def no_library_prefix(module: Any) -> str | None:
 
 
 def no_altered_kernels(module: Any) -> str | None:
-    """AlterOpImpl is told the layouts of kernels by name, and keeps the names: its own output has other layouts.
+    """AlterOpImpl is given layouts by the names of kernels, which stay the same although its output has other layouts.
 
     Its documentation: the replacement may have "different layouts on i/o buffers"; layout transformations are inserted
     at the call sites of what is replaced. Where LegalizeOps has lowered them since, the replacement is known by the

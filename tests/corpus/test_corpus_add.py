@@ -115,7 +115,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().err.splitlines()
     complaints = (
         "contains no campaign",
-        "no finding begins with 'zzz'",
+        "has an id that begins with 'zzz'",
         "is not a name for a case",
         "already has a case 'taken'",
         "did you mean merge-composite-if",

@@ -393,7 +393,7 @@ def test_a_pass_that_changed_few_modules_is_not_green(gate: Gate, changed: int, 
     assert gate(now, '[passes."*"]\nmin_changed = 20\n') == code
     told = (
         f"SHORT FuseOps: changed {changed} of 200 modules, at least 20 needed; "
-        f"{'at this speed, about 11 min; ' if changed else ''}`run --operators` or --plant generates more"
+        f"{'at this speed, about 11 min; ' if changed else ''}`run --operators` or `run --plant` generates more"
     )
     assert any(line.startswith(told) for line in gate.lines) is (code == 3)
 
@@ -493,7 +493,7 @@ def test_trigger_rates_collapsed_absolutely(gate: Gate) -> None:
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
         "FAIL  LegalizeOps: changed 1% of its modules (at least 5%; 10 of 1000, 0.544% to 1.83%); "
-        "`run --operators` or --plant generates more of what a pass acts on"
+        "`run --operators` or `run --plant` generates more of what a pass acts on"
     )
     few = campaign(gate.directory / "few", CLEAN, triggers={**TRIGGERS, "LegalizeOps": (20, 0)})
     assert gate(few, POLICY) == 0  # none of 20 may be one of twenty

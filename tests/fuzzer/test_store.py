@@ -101,7 +101,7 @@ def test_an_id_must_name_one_finding(tmp_path: Path) -> None:
     with Store.create(tmp_path, META) as store:
         store.record_shard(shard(0, hit("boom", 1), hit("bang", 2)), 1.0)
         for wrong in ("", "zz"):
-            with pytest.raises(StoreError, match="no finding begins with"):
+            with pytest.raises(StoreError, match="has an id that begins with"):
                 store.finding(wrong)
 
 
