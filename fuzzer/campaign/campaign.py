@@ -57,6 +57,7 @@ class Campaign:
         decisions: Which families findings are in, where people know better than the rule.
         executor: Makes what runs shards and triage; the isolated workers of this machine where nothing is said.
         guide: Has seen all that is recorded; ``None``: everything is drawn blindly.
+        triage: Seconds for triage alone: no shard is run, and what the campaign says of its state stays.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Campaign:
         decisions: Decisions | None = None,
         executor: ExecutorFactory | None = None,
         guide: Guide | None = None,
+        triage: float | None = None,
     ) -> None:
         self.store = store
         self.config = config
@@ -82,10 +84,14 @@ class Campaign:
         self._held = False  # the next shard waits for others to be recorded
         self._deadline = None if config.seconds is None else max(config.seconds, self.clock.elapsed())
         self._grace = grace(config)
+        self._generates = triage is None
+        if triage is not None:
+            self._cut.set()
+            self._deadline, self._grace = self.clock.elapsed(), triage
         progress.latest = None if self._deadline is None else self._deadline + self._grace
         self._recognizer = KnownFilter(store, known, decisions)
         self._buffer = WriteBuffer(store)
-        self._weights: dict[str, tuple[int, str]] = {}  # of findings that wait
+        self._weights: dict[str, tuple[bool, int, str]] = {}  # of findings that wait
         shelve = self._recognizer.shelve
         self._waiting = [self._turn(*each) for each in store.untriaged() if not shelve(each[1])]
         self._running: dict[Future[Any], str] = {}  # of ShardResult or TriageResult
@@ -108,7 +114,8 @@ class Campaign:
             fuzzer.worker.worker.ChildError: an error of this program.
         """
         workers = str(self._executor.workers)
-        self.store.set_meta(state=CampaignState.RUNNING, workers=workers, budget=self.config.budget_text)
+        if self._generates:
+            self.store.set_meta(state=CampaignState.RUNNING, workers=workers, budget=self.config.budget_text)
         shards = self._shards()
         state = CampaignState.INTERRUPTED
         try:
@@ -149,7 +156,8 @@ class Campaign:
         try:
             self._write()  # of an error that ended the loop
             self._save_best()
-            self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
+            if self._generates:
+                self.store.set_meta(state=state, elapsed=f"{self.clock.elapsed():.3f}")
         except StoreError:
             if state is CampaignState.FINISHED:  # else the error that ended the loop is the one to tell
                 raise
@@ -191,13 +199,17 @@ class Campaign:
                 return
             self._running[self._executor.triage(self._job(finding))] = "triage"
 
-    def _turn(self, shard: int, finding_id: str) -> tuple[bool, int, str, int, str]:
-        """When a finding is looked into: new, perhaps known, known, likely on the list; of each the gravest first."""
+    def _turn(self, shard: int, finding_id: str) -> tuple[bool, bool, int, str, int, str]:
+        """When a finding is looked into: of the user's pass, new, perhaps known, known; likely on the list the last.
+
+        Of each the gravest first.
+        """
         if finding_id not in self._weights:
             finding = self.store.finding(finding_id)
             known = recognize([finding], KnownFindings()).get(finding_id)
             told = 0 if known is None else 1 + known.certain
-            self._weights[finding_id] = told, finding.assessment.severity.value
+            theirs = all(finding.culprit != ref.name for ref in self.config.user_passes)
+            self._weights[finding_id] = theirs, told, finding.assessment.severity.value
         return finding_id in self._recognizer.likely, *self._weights[finding_id], shard, finding_id
 
     def _next_triage(self, shards_left: bool) -> str | None:

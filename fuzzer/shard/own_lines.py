@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import tokenize
 from collections.abc import Collection
 from pathlib import Path
@@ -12,7 +11,7 @@ from coverage import Coverage
 from coverage.parser import PythonParser
 
 from oracles.core import module_facts
-from relaxkit.passes.pass_ref import PassRef, import_file
+from relaxkit.passes.pass_ref import PassRef, load_module
 from relaxkit.passes.reached import reached
 
 
@@ -68,5 +67,4 @@ class _Source:
 
 
 def _file_of(ref: PassRef) -> str:
-    module = import_file(Path(ref.place)) if ref.in_file else importlib.import_module(ref.place)
-    return str(Path(module.__file__ or "").resolve())
+    return str(Path(load_module(ref.target).__file__ or "").resolve())

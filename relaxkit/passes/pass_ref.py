@@ -197,10 +197,9 @@ def split_target(target: str) -> tuple[str, str, str]:
 def _root_of(module: str) -> Path:
     """Return the directory from which a module is imported; an empty path where it is installed."""
     spec = importlib.util.find_spec(module.partition(".")[0])
-    if spec is None or spec.origin is None:
-        return Path()
-    root = Path(spec.origin).resolve().parents[1 if spec.submodule_search_locations else 0]
-    return Path() if root in _INSTALLED else root
+    place = None if spec is None else next(iter(spec.submodule_search_locations or ()), spec.origin)
+    root = Path(place or "").resolve().parent
+    return Path() if place is None or root in _INSTALLED else root
 
 
 def load_factory(target: str) -> Callable[[], Any]:

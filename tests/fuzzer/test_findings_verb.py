@@ -310,4 +310,4 @@ def test_commands_and_totals_count_the_whole_campaign(directory: str, capsys: py
         text = capsys.readouterr().out
         assert total in text
         assert "\n2 unknown: " in text
-        assert "\n1 untriaged; to minimize the first: " in text
+        assert "\n1 untriaged; to confirm and minimize it: " in text

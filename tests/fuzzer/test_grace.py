@@ -16,7 +16,7 @@ from sample_records import META, hit, shard
 from fuzzer.campaign import campaign
 from fuzzer.campaign.campaign import Campaign
 from fuzzer.campaign.progress import Progress
-from fuzzer.cli.verbs.run import _resuming
+from fuzzer.cli.main import main
 from fuzzer.cluster import executor as local
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
@@ -30,6 +30,7 @@ from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 
 
 def endless(job: TriageJob, workers: Callable[[], IsolatedWorker]) -> TriageResult:
@@ -149,7 +150,50 @@ def test_what_is_known_elsewhere_is_looked_into_last(tmp_path: Path, monkeypatch
     assert asked == [each.signature.id for each in (new, perhaps, known)]
 
 
-def test_the_command_that_triages_the_rest_is_the_same_one_for_this_campaign() -> None:
-    told = _resuming(2, "18 s", ["run", "--time", "3m", "--out", "my night"], {"seed": "7", "out": "my night"}, {"out"})
-    assert told.startswith("2 findings are untriaged; to triage for at most 18 s more, run again: ")
-    assert shlex.split(told)[-7:] == ["run", "--time", "3m", "--out", "my night", "--seed", "7"]
+@pytest.mark.parametrize("time_limit", [[], ["--time", "1s"]])
+def test_all_that_is_untriaged_is_triaged_and_that_of_the_users_passes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], time_limit: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def noted(job: TriageJob, _workers: Callable[[], IsolatedWorker]) -> TriageResult:
+        asked.append(job.verdict.culprit)
+        if time_limit:
+            time.sleep(1.5)
+        return TriageResult(job.id, TriageState.GONE)
+
+    monkeypatch.setattr(local, "triage_finding", noted)
+    config = Config(
+        seed=7, passes=("FuseOps",), user_passes=(PassRef("Mine", "user:mine:Mine"),), oracles=(OracleName.CRASH,),
+        max_examples=None, seconds=10.0, workers=1,
+    )  # fmt: skip
+    own = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "Mine", evidence=Evidence("changed", "another text"))
+    hits = hit("boom", 5), SignatureHits.of(signature(own), own, Case("{}", config.user_passes, 3), 9, 1)
+    directory = tmp_path / "my out"
+    with Store.create(directory, {**META, "config": config.to_json()}) as store:
+        store.record_shard(shard(0, *hits), 1.0)  # of a campaign that was interrupted in its first shard, at 1 s
+        store.set_meta(state="interrupted", elapsed="1.0")
+        before = store.meta()
+    assert main(["findings", str(directory)]) == 0
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if "untriaged; " in line]
+    words = shlex.split(told)
+    assert words[-3:] == ["minimize", str(directory), "--all"]
+    assert main([*words[-3:], "--workers", "1", *time_limit]) == 0
+    assert asked == ["Mine"] if time_limit else ["Mine", "FuseOps"]
+    with Store.open(directory) as store:
+        assert len(store.untriaged()) == (2 if time_limit else 0)
+        assert store.meta() == before, "a resume generates what is left"
+
+
+def test_triage_of_all_takes_no_other_release_and_no_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = Config(seed=7, passes=("FuseOps",), user_passes=(), oracles=(), max_examples=8, seconds=None, workers=1)
+    meta = {**META, "tvm_version": "0.26.0", "config": config.to_json()}
+    Store.create(tmp_path / "out", meta).close()
+    for words, said in (
+        ([], "': it ran on TVM 0.26.0\n"),
+        (["0000000001"], "--all needs DIR, and takes only --time, --workers, --json and --trust\n"),
+    ):
+        assert main(["minimize", str(tmp_path / "out"), *words, "--all"]) == 2
+        assert capsys.readouterr().err.endswith(said)

@@ -58,6 +58,20 @@ def test_a_file_of_a_package_imports_relatively(tmp_path_factory: pytest.TempPat
     assert {name for name, _ in sources(f"{inner}/own_pass.py")} >= {"outer_package/helper.py"}, "an edit is noticed"
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_module_in_the_working_directory_is_found_by_lines_and_scripts(tmp_path: Path, named: bool) -> None:
+    """A campaign of such a pass ended with an internal error; scripts did not find a package without `__init__.py`."""
+    (tmp_path / "own_package").mkdir()
+    (tmp_path / "own_package" / "own_pass.py").write_text("def make():\n    return 7\n")
+    if named:
+        (tmp_path / "own_package" / "__init__.py").touch()
+    code = "import sys; sys.path[:] = filter(None, sys.path)\n"
+    code += "from fuzzer.shard.own_lines import OwnLines; from relaxkit.passes.pass_ref import PassRef\n"
+    code += "ref = PassRef('make', 'user:own_package.own_pass:make'); OwnLines([ref]); print(*ref.factory)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == f"{tmp_path}/own_package.own_pass make\n", done.stderr
+
+
 def test_a_pass_in_a_file_imports_from_beside_it(canary: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     beside = tmp_path_factory.mktemp("beside")
     (beside / "helper.py").write_text("VALUE = 7\n")

@@ -518,4 +518,4 @@ def test_commands_name_the_script_from_where_the_campaign_lies(report: Report) -
     assert run("RF.scriptCommand(RF.finding('0000000001'))") == "python 'nights/my one/repros/0000000001.py'"
     run("RF.data.campaign.programs = ['bin/python', 'bin/relaxfuzz']")
     assert run("RF.scriptCommand(RF.finding('0000000001'))").startswith("bin/python 'nights/my one/")
-    assert run("RF.minimizing(RF.finding('0000000001'))") == "bin/relaxfuzz minimize 'nights/my one' 0000000001"
+    assert run("RF.minimizing('0000000001')") == "bin/relaxfuzz minimize 'nights/my one' 0000000001"

@@ -141,7 +141,7 @@ def test_of_one_severity_new_findings_come_first_and_what_to_do_stands_below(rep
     assert text.endswith(
         "\n1 unknown: relaxfuzz findings campaign --new"
         "\n6 not reported upstream: relaxfuzz findings campaign --unreported"
-        f"\n2 untriaged; to minimize the first: relaxfuzz minimize campaign {wrong.id}\n"
+        "\n2 untriaged; to confirm and minimize them: relaxfuzz minimize campaign --all\n"
     ), text
     alone = render_text(replace(report, findings=[first], recognized={}))
     assert " unknown: " not in alone, "where nothing is known, nothing is new"

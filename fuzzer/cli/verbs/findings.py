@@ -137,7 +137,7 @@ def _table(
 
 
 def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], directory: Path) -> list[str]:
-    """Write the commands that list a campaign's new and unreported findings, unless all are, and that minimize one."""
+    """Write the commands that list a campaign's new and unreported findings, unless all are, and that triage more."""
     from fuzzer.store.known import reported
     from fuzzer.store.records import FindingState
 
@@ -151,8 +151,13 @@ def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], 
         for what, option, part in parts
         if 0 < len(part) < len(findings)
     ]
-    minimize = f"to minimize the first: {program} minimize {where}"
-    return [*steps, *(f"{len(raw)} {each.state}; {minimize} {each.id}" for each in raw[:1])]
+    return [*steps, *([triaging(len(raw), directory)] if raw else [])]
+
+
+def triaging(untriaged: int, directory: Path) -> str:
+    """Say how many findings are untriaged, and the command that triages them."""
+    command = f"{shell('relaxfuzz')} minimize {quoted_path(directory)} --all"
+    return f"{untriaged} untriaged; to confirm and minimize {'it' if untriaged == 1 else 'them'}: {command}"
 
 
 def _many(noun: str, groups: Sequence[FamilyGroup], total: int) -> str:

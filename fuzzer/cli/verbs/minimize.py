@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +27,15 @@ _MOST_LINES = 60
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory; requires ID")
+    parser.add_argument(
+        "directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory; requires ID, or --all"
+    )
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
+    parser.add_argument(
+        "--all", action="store_true",
+        help="instead of ID: confirm and minimize all untriaged findings, those of your own passes first, then the "
+        "most severe; after Ctrl-C, the same command continues",
+    )  # fmt: skip
     module = parser.add_argument_group("instead of a finding")
     module.add_argument(
         "--module", type=Path, metavar="FILE",
@@ -53,7 +62,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin to load; repeatable")
     module.add_argument("--input-seed", metavar="N", help="seed for the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--time", default="5m", metavar="TIME", help="stop after this long (default: 5m)")
+    limits.add_argument("--time", metavar="TIME", help="stop after this long (default: 5m; --all: no limit)")
     limits.add_argument("--queries", metavar="N", help="stop after trying N candidates")
     limits.add_argument("--case-timeout", metavar="TIME", help="time limit for one candidate (default: 20s)")
     limits.add_argument(
@@ -74,34 +83,35 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.all:
+        return _triage_all(options)
     from fuzzer.campaign.setup import cores
     from fuzzer.cli.minimize_input import minimize_input
     from fuzzer.core.config import MAX_WORKERS, parse_duration, parse_whole
     from fuzzer.core.terminal import bars
     from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.store.door import SCRIPTS
-    from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
+    from fuzzer.triage.reduce import ReductionPlan, reduce
     from fuzzer.triage.script import repro_script, write_repro
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
     from relaxkit.passes.plugins import require
 
     require(options.plugin or ())
     queries = 10**9 if options.queries is None else parse_whole(options.queries, "--queries", 1, 10**9)
-    limits = SearchLimits(queries, parse_duration(options.time))
+    limits = SearchLimits(queries, parse_duration(options.time or "5m"))
     seconds = DEFAULT_TIME_LIMIT if options.case_timeout is None else parse_duration(options.case_timeout)
     workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
     with bars() as bar:
         task = bar.add_task("minimizing", total=None)
         source = minimize_input(options, seconds)
+        if options.module is None and (changed := _changed(options.directory)):
+            inform(f"{changed}: what is minimized is how it fails now")
 
         def save(case: Case) -> None:
             bar.update(task, description=f"minimizing: {len(case.module_json) / 1000:.0f} kB")
             _save(options.save, source, case)
 
-        try:
-            reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
-        except NotReduced as error:
-            raise UsageError(f"{error}{'' if options.module else _changed(options.directory)}") from error
+        reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
     kept = options.repro or options.save
     if kept is None and options.module is None:
         kept = options.directory / SCRIPTS / f"{reduced.criterion.id}.py"
@@ -117,6 +127,42 @@ def _run(options: argparse.Namespace) -> int:
     return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
 
 
+def _triage_all(options: argparse.Namespace) -> int:
+    """Triage what a campaign has left; what is done stays when it is stopped."""
+    from fuzzer.campaign.campaign import Campaign
+    from fuzzer.campaign.progress import Progress
+    from fuzzer.campaign.setup import cores
+    from fuzzer.cli.verbs.run import summarize, until_done
+    from fuzzer.core.config import MAX_WORKERS, Config, parse_duration, parse_whole
+    from fuzzer.core.installed import installed
+    from fuzzer.findings.file import load_decisions
+    from fuzzer.store.trust import require_trust
+    from fuzzer.store.writer import Store
+
+    taken = {"all", "directory", "json", "time", "trust", "workers"}
+    if options.directory is None or any(value for name, value in vars(options).items() if name not in taken):
+        raise UsageError("--all needs DIR, and takes only --time, --workers, --json and --trust")
+    seconds = math.inf if options.time is None else parse_duration(options.time)
+    workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
+    with Store.open(
+        options.directory, read_only=False, admit=lambda store: require_trust(store, options.trust)
+    ) as store:
+        meta = store.meta()
+        # What no longer fails would become a suspect.
+        tvm = f"it ran on TVM {begun}" if (begun := meta["tvm_version"]) != installed().tvm else ""
+        if changed := _changed(options.directory) or tvm:
+            raise UsageError(f"--all cannot continue '{options.directory}': {changed}")
+        config = replace(Config.from_json(meta["config"]), workers=workers)
+        seen = {each.id: each.state for each in store.findings()}
+        progress = Progress(config, before=store.info().examples, found=seen)
+        campaign = Campaign(store, config, progress, decisions=load_decisions(None), triage=seconds)
+        done, fault = until_done(campaign)
+    fault = fault or summarize(options.directory, options.json)
+    if fault is not None:
+        raise UsageError(str(fault))
+    return OK if done else INTERRUPTED
+
+
 def _changed(directory: Path) -> str:
     """Say which files of the user's passes are not what they were when the campaign began; empty where none is."""
     from fuzzer.core.config import Config
@@ -130,7 +176,7 @@ def _changed(directory: Path) -> str:
     found = {root / name: digest for name, digest in (config.code if config else ()) for root in roots}
     changed = sorted(path.name for path, digest in found.items() if path.is_file() and content_hash(path) != digest)
     have = "has" if len(changed) == 1 else "have"
-    return f"; {enumerated(changed)} {have} changed since the campaign" if changed else ""
+    return f"{enumerated(changed)} {have} changed since the campaign" if changed else ""
 
 
 def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shlex
 import signal
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.cli.options import add_trust, inform
-from fuzzer.core.text import enumerated, shell
+from fuzzer.core.text import enumerated
 from fuzzer.core.verb import INTERRUPTED, OK, OPTIONS, RUNS_CODE, UsageError, Verb
 
 if TYPE_CHECKING:
@@ -44,10 +43,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from fuzzer.campaign.campaign import Campaign, grace
+    from fuzzer.campaign.campaign import Campaign
     from fuzzer.campaign.progress import Progress
     from fuzzer.campaign.regression import chosen, regress_first
     from fuzzer.campaign.setup import NO_DASK, configure, decisions, guide_of, known_findings, merged, open_campaign
+    from fuzzer.cli.verbs.findings import triaging
     from fuzzer.core.config import ConfigError, project_config, project_file
     from fuzzer.core.installed import NO_COMPILER, compiler, installed, untested
     from fuzzer.store.records import CampaignState
@@ -97,26 +97,13 @@ def _run(options: argparse.Namespace) -> int:
             seen = {each.id: each.state for each in store.findings()}
             progress = Progress(config, before=store.info().examples, found=seen)
             campaign = Campaign(store, config, progress, known, decided, executor, guide_of(store, config))
-            done, fault = _until_done(campaign)
-        missing = _summarize(directory, options.json)
+            done, fault = until_done(campaign)
+        missing = summarize(directory, options.json)
         if done and (left := len(store.untriaged())):
-            told = {name for name in ("seed", "out") if vars(options)[name] is not None}
-            inform(
-                _resuming(
-                    left, f"{grace(config):g} s", sys.argv[1:], {"seed": str(config.seed), "out": str(directory)}, told
-                )
-            )
+            inform(triaging(left, directory))
     if fault is not None or missing is not None:
         raise UsageError(str(fault or f"the summary is incomplete: {missing}"))
     return OK if done else INTERRUPTED
-
-
-def _resuming(left: int, most: str, words: Sequence[str], campaign: Mapping[str, str], given: Container[str]) -> str:
-    """Say how many findings are untriaged, and the command that triages more: the same one, for this campaign."""
-    more = [word for name, value in campaign.items() if name not in given for word in (f"--{name}", value)]
-    are = "finding is" if left == 1 else "findings are"
-    command = f"{shell('relaxfuzz')} {shlex.join([*words, *more])}"
-    return f"{left} {are} untriaged; to triage for at most {most} more, run again: {command}"
 
 
 def _interrupt() -> None:
@@ -161,7 +148,7 @@ def _lacking() -> list[str]:
     return [f"skipped: {name}: {reason}" for name, reason in (PASSES | OPERATORS).items()]
 
 
-def _until_done(campaign: Campaign) -> tuple[bool, Exception | None]:
+def until_done(campaign: Campaign) -> tuple[bool, Exception | None]:
     """Run the campaign; whether it came to its end, and the error that made recording impossible, if one did."""
     from fuzzer.cluster.executor import ExecutorError
     from fuzzer.store.records import CampaignState
@@ -219,7 +206,7 @@ def _announce(config: Config, store: Store, directory: Path, resumed: bool) -> N
         inform(f"resumed after {info.examples} cases and {info.elapsed_seconds:.0f} s")
 
 
-def _summarize(directory: Path, as_json: bool) -> Exception | None:
+def summarize(directory: Path, as_json: bool) -> Exception | None:
     """Print the summary and write its files; the error that made that impossible, if one did."""
     from fuzzer.store.writer import StoreError
 

@@ -156,7 +156,7 @@ RF.quoted = (text) => (text.startsWith("-") ? RF.quoted(`./${text}`) : /^[\w@%+=
 RF.scriptCommand = (finding) => (finding.repro ? `${RF.data.campaign.programs[0]} ${RF.quoted(`${RF.data.campaign.directory}/${finding.repro}`)}`
   : `${RF.data.campaign.programs[1]} repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`);
 
-RF.minimizing = (finding) => `${RF.data.campaign.programs[1]} minimize ${RF.quoted(RF.data.campaign.directory)} ${finding.id}`;
+RF.minimizing = (what) => `${RF.data.campaign.programs[1]} minimize ${RF.quoted(RF.data.campaign.directory)} ${what}`;
 
 RF.findingHead = function (finding) {
   const fact = (name, ...value) => (value.some(Boolean) ? [RF.h("dt", null, name), RF.h("dd", null, value)] : null);
@@ -176,8 +176,8 @@ RF.findingHead = function (finding) {
       fact("reason", finding.why),
       fact("seen", `${finding.count === 1 ? "once" : RF.counted(finding.count, "time")}, first after ${RF.duration(finding.first)}, last after `,
         RF.duration(finding.last)),
-      fact("module", finding.bindings === null ? ["not minimized; to minimize it, run ", RF.h("code", null, RF.minimizing(finding)), " ",
-        RF.copy("Copy command", () => RF.minimizing(finding))]
+      fact("module", finding.bindings === null ? ["not minimized; to minimize it, run ", RF.h("code", null, RF.minimizing(finding.id)), " ",
+        RF.copy("Copy command", () => RF.minimizing(finding.id)), " or, for all untriaged findings, ", RF.h("code", null, RF.minimizing("--all"))]
         : `${RF.counted(finding.bindings, "binding")}${finding.minimized ? "" : " (not minimized)"}`),
       finding.cost && fact("time", `${RF.duration(finding.cost[0])} spent testing its cases, ${RF.duration(finding.cost[1])} on triage`),
       finding.known && fact("known", /^https?:/.test(finding.known.reference) ? RF.h("a", { href: finding.known.reference }, finding.known.line)
