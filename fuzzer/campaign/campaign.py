@@ -200,10 +200,7 @@ class Campaign:
             self._running[self._executor.triage(self._job(finding))] = "triage"
 
     def _turn(self, shard: int, finding_id: str) -> tuple[bool, bool, int, str, int, str]:
-        """When a finding is looked into: of the user's pass, new, perhaps known, known; likely on the list the last.
-
-        Of each the gravest first.
-        """
+        """When a finding is looked into: of a user's pass, new, perhaps known, known; of each the gravest first."""
         if finding_id not in self._weights:
             finding = self.store.finding(finding_id)
             known = recognize([finding], KnownFindings()).get(finding_id)

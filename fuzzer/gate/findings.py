@@ -132,12 +132,13 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
     unbuilt = " (does not build)" if record.kind == "does-not-build" else ""
     subject = f"{before}{record.id} {assessment.grade} {record.oracle}{unbuilt} {record.culprit}"
     how = shlex.join(["relaxfuzz", "minimize", str(directory), record.id])
+    early = "" if record.family.final else ", so its family is not known yet"
     facts = (
         _raised(record),
         "" if assessment.blame == record.culprit else f"at fault: {printable(assessment.blame)}",
         f"script: {directory / record.repro}" if record.repro else "",
         *more,
-        f"untriaged; for details, run `{how}`" if record.state is FindingState.NEW else "",
+        f"untriaged{early}; for details, run `{how}`" if record.state is FindingState.NEW else "",
     )
     message = f"{printable(record.title)}{record.times}"
     counts = {"count": record.count}

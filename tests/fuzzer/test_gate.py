@@ -149,7 +149,10 @@ def test_suspects_are_listed_with_their_note_but_do_not_fail_by_themselves(state
     assert [row["id"] for row in as_json(result)["suspects"]] == [found.id]
     result = judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW)])
     assert result.exit is GateExit.FAILED
-    assert f"      untriaged; for details, run `relaxfuzz minimize . {found.id}`" in render(result)
+    told = f"for details, run `relaxfuzz minimize . {found.id}`"
+    assert f"      untriaged, so its family is not known yet; {told}" in render(result)
+    result = judged(policy(0.9, 1), tallies(99, 1), [replace(found, state=FindingState.NEW, traits=Traits("FuseOps"))])
+    assert f"      untriaged; {told}" in render(result)
 
 
 @pytest.mark.parametrize("state", sorted(SUSPECTS))

@@ -126,12 +126,14 @@ def test_a_pass_that_has_changed_since_the_campaign_is_named(
     tmp_path: Path, found: Case, verdict: Verdict, name: Signature, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The failure was said to be gone, and nothing of the fix."""
-    own = tmp_path / "own.py"
+    (tmp_path / "own_package").mkdir()
+    (tmp_path / "own_package" / "__init__.py").touch()
+    own = tmp_path / "own_package" / "own.py"
     own.write_text("from tvm import relax\n\n\ndef make():\n    return relax.transform.Normalize()\n")
     ref = PassRef("make", f"user:{own}:make")
     fixed = replace(found, passes=(ref,))
     for code, said in ((content_hash(own), False), ("0" * 16, True)):
-        config = Config(1, (), (ref,), (OracleName.CRASH,), 8, None, 1, code=(("own.py", code),))
+        config = Config(1, (), (ref,), (OracleName.CRASH,), 8, None, 1, code=(("own_package/own.py", code),))
         with Store.create(tmp_path / code, {**META, "seed": "1", "config": config.to_json()}) as store:
             hits = {name.id: SignatureHits.of(name, verdict, fixed, 0, 3)}
             store.record_shard(ShardResult(0, 0, 8, 8, 8, hits=hits), 1.0)

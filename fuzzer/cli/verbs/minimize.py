@@ -28,7 +28,7 @@ _MOST_LINES = 60
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory; requires ID, or --all"
+        "directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory, with ID or --all"
     )
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
     parser.add_argument(
@@ -83,8 +83,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.all:
-        return _triage_all(options)
     from fuzzer.campaign.setup import cores
     from fuzzer.cli.minimize_input import minimize_input
     from fuzzer.core.config import MAX_WORKERS, parse_duration, parse_whole
@@ -101,6 +99,8 @@ def _run(options: argparse.Namespace) -> int:
     limits = SearchLimits(queries, parse_duration(options.time or "5m"))
     seconds = DEFAULT_TIME_LIMIT if options.case_timeout is None else parse_duration(options.case_timeout)
     workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
+    if options.all:
+        return _triage_all(options, workers)
     with bars() as bar:
         task = bar.add_task("minimizing", total=None)
         source = minimize_input(options, seconds)
@@ -127,13 +127,12 @@ def _run(options: argparse.Namespace) -> int:
     return INTERRUPTED if str(reduced.minimized.stopped) == "interrupt" else OK
 
 
-def _triage_all(options: argparse.Namespace) -> int:
+def _triage_all(options: argparse.Namespace, workers: int) -> int:
     """Triage what a campaign has left; what is done stays when it is stopped."""
     from fuzzer.campaign.campaign import Campaign
     from fuzzer.campaign.progress import Progress
-    from fuzzer.campaign.setup import cores
     from fuzzer.cli.verbs.run import summarize, until_done
-    from fuzzer.core.config import MAX_WORKERS, Config, parse_duration, parse_whole
+    from fuzzer.core.config import Config, parse_duration
     from fuzzer.core.installed import installed
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.trust import require_trust
@@ -143,7 +142,6 @@ def _triage_all(options: argparse.Namespace) -> int:
     if options.directory is None or any(value for name, value in vars(options).items() if name not in taken):
         raise UsageError("--all needs DIR, and takes only --time, --workers, --json and --trust")
     seconds = math.inf if options.time is None else parse_duration(options.time)
-    workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
     with Store.open(
         options.directory, read_only=False, admit=lambda store: require_trust(store, options.trust)
     ) as store:
@@ -172,7 +170,7 @@ def _changed(directory: Path) -> str:
     with Store.open(directory) as store:
         meta = store.meta()
     config = Config.from_json(meta["config"]) if "config" in meta else None
-    roots = {Path(ref.place).parent if ref.in_file else Path() for ref in config.user_passes} if config else set()
+    roots = {Path(ref.factory[0]).parent for ref in config.user_passes} if config else set()
     found = {root / name: digest for name, digest in (config.code if config else ()) for root in roots}
     changed = sorted(path.name for path, digest in found.items() if path.is_file() and content_hash(path) != digest)
     have = "has" if len(changed) == 1 else "have"
