@@ -165,10 +165,7 @@ class Campaign:
     # -- handing out --------------------------------------------------------------------------------------------
 
     def _shards(self) -> Iterator[ShardTask | None]:
-        """The shards that are still to be run, in order; ends when the budget of examples is spent.
-
-        ``None``: the next one is guided by shards that are not all recorded.
-        """
+        """Yield the shards still to be run, in order; ``None`` where those that guide the next one are not recorded."""
         number = 0
         most = self.config.max_examples
         while most is None or number * SHARD_EXAMPLES < most:
@@ -282,10 +279,7 @@ class Campaign:
             self._write()
 
     def _write(self) -> bool:
-        """Record the results that wait for it; whether there were any.
-
-        Only what is recorded counts as done: triage reads it from the store.
-        """
+        """Record the results that wait, and say whether there were any; only what triage can read there is done."""
         entry = self._buffer.write(self.clock.elapsed())
         if entry is None:
             return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import sys
 import time
 from collections import Counter
@@ -128,8 +127,7 @@ class Progress:
             return f"{_clock(elapsed)} (limit: {self._config.max_examples} cases)"
         if elapsed < seconds or self.latest is None:
             return f"{_clock(elapsed)}/{_clock(seconds)}"
-        ends = "" if math.isinf(self.latest) else f", triage ends by {_clock(self.latest)}"
-        return f"{_clock(elapsed)}, generated for {_clock(seconds)}{ends}"
+        return f"{_clock(elapsed)}, generated for {_clock(seconds)}, triage ends by {_clock(self.latest)}"
 
     def _say(self, line: str) -> None:
         self._draw(lambda live: live.console.print(prose(line)), f"{line}\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import sys
 import tempfile
 from dataclasses import replace
@@ -27,10 +26,8 @@ _MOST_LINES = 60
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory, with ID or --all"
-    )
-    parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it")
+    parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory")
+    parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it; or use --all")
     parser.add_argument(
         "--all", action="store_true",
         help="instead of ID: confirm and minimize all untriaged findings, those of your own passes first, then the "
@@ -62,7 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     module.add_argument("--plugin", action="append", metavar="MODULE", help="a plugin to load; repeatable")
     module.add_argument("--input-seed", metavar="N", help="seed for the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--time", metavar="TIME", help="stop after this long (default: 5m; --all: no limit)")
+    limits.add_argument("--time", metavar="TIME", help="stop after this long (default: 5m, with --all 8h)")
     limits.add_argument("--queries", metavar="N", help="stop after trying N candidates")
     limits.add_argument("--case-timeout", metavar="TIME", help="time limit for one candidate (default: 20s)")
     limits.add_argument(
@@ -141,7 +138,6 @@ def _triage_all(options: argparse.Namespace, workers: int) -> int:
     taken = {"all", "directory", "json", "time", "trust", "workers"}
     if options.directory is None or any(value for name, value in vars(options).items() if name not in taken):
         raise UsageError("--all needs DIR, and takes only --time, --workers, --json and --trust")
-    seconds = math.inf if options.time is None else parse_duration(options.time)
     with Store.open(
         options.directory, read_only=False, admit=lambda store: require_trust(store, options.trust)
     ) as store:
@@ -153,7 +149,9 @@ def _triage_all(options: argparse.Namespace, workers: int) -> int:
         config = replace(Config.from_json(meta["config"]), workers=workers)
         seen = {each.id: each.state for each in store.findings()}
         progress = Progress(config, before=store.info().examples, found=seen)
-        campaign = Campaign(store, config, progress, decisions=load_decisions(None), triage=seconds)
+        campaign = Campaign(
+            store, config, progress, decisions=load_decisions(None), triage=parse_duration(options.time or "8h")
+        )
         done, fault = until_done(campaign)
     fault = fault or summarize(options.directory, options.json)
     if fault is not None:
