@@ -113,8 +113,8 @@ class Campaign:
             StoreError: when nothing can be recorded any more; what was recorded is kept.
             fuzzer.worker.worker.ChildError: an error of this program.
         """
-        workers = str(self._executor.workers)
         if self._generates:
+            workers = str(self._executor.workers)
             self.store.set_meta(state=CampaignState.RUNNING, workers=workers, budget=self.config.budget_text)
         shards = self._shards()
         state = CampaignState.INTERRUPTED

@@ -140,7 +140,7 @@ def test_a_pass_that_has_changed_since_the_campaign_is_named(
         assert minimize(tmp_path / code, name) == 2
         told = capsys.readouterr().err
         assert "does not recur in a fresh process" in told
-        first = "relaxfuzz: own.py has changed since the campaign: what is minimized is how it fails now\n"
+        first = "relaxfuzz: changed since the campaign: own.py; what is minimized is how it fails now\n"
         assert told.startswith(first) is said, "before minutes of work, and not behind them"
         assert ("own.py" in told) is said
 

@@ -102,7 +102,7 @@ def _run(options: argparse.Namespace) -> int:
         task = bar.add_task("minimizing", total=None)
         source = minimize_input(options, seconds)
         if options.module is None and (changed := _changed(options.directory)):
-            inform(f"{changed}: what is minimized is how it fails now")
+            inform(f"{changed}; what is minimized is how it fails now")
 
         def save(case: Case) -> None:
             bar.update(task, description=f"minimizing: {len(case.module_json) / 1000:.0f} kB")
@@ -153,8 +153,7 @@ def _triage_all(options: argparse.Namespace, workers: int) -> int:
             store, config, progress, decisions=load_decisions(None), triage=parse_duration(options.time or "8h")
         )
         done, fault = until_done(campaign)
-    fault = fault or summarize(options.directory, options.json)
-    if fault is not None:
+    if fault := fault or summarize(options.directory, options.json):
         raise UsageError(str(fault))
     return OK if done else INTERRUPTED
 
@@ -171,8 +170,7 @@ def _changed(directory: Path) -> str:
     roots = {Path(ref.factory[0]).parent for ref in config.user_passes} if config else set()
     found = {root / name: digest for name, digest in (config.code if config else ()) for root in roots}
     changed = sorted(path.name for path, digest in found.items() if path.is_file() and content_hash(path) != digest)
-    have = "has" if len(changed) == 1 else "have"
-    return f"{enumerated(changed)} {have} changed since the campaign" if changed else ""
+    return f"changed since the campaign: {enumerated(changed)}" if changed else ""
 
 
 def _save(path: Path | None, source: MinimizeInput, case: Case) -> None:
