@@ -191,8 +191,7 @@ class Campaign:
                 self._running[self._executor.shard(task)] = "shard"
                 continue
             # No shard is to be had: whatever still waits may take every worker.
-            finding = self._next_triage(False)
-            if finding is None:
+            if (finding := self._next_triage(False)) is None:
                 return
             self._running[self._executor.triage(self._job(finding))] = "triage"
 

@@ -28,11 +28,7 @@ _MOST_LINES = 60
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="a campaign's directory")
     parser.add_argument("finding", nargs="?", metavar="ID", help="id of the finding, or a prefix of it; or use --all")
-    parser.add_argument(
-        "--all", action="store_true",
-        help="instead of ID: confirm and minimize all untriaged findings, those of your own passes first, then the "
-        "most severe; after Ctrl-C, the same command continues",
-    )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="instead of ID: confirm and minimize all untriaged findings")
     module = parser.add_argument_group("instead of a finding")
     module.add_argument(
         "--module", type=Path, metavar="FILE",
