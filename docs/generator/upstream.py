@@ -7,7 +7,7 @@ where its cause is among those that may have one: others name pages.
 
 ``corpus/judgements.toml`` holds what the readers said of the findings: they saw the report and TVM's sources, not the
 contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints, which has the place in TVM's
-source and the mend that the reader saw. The scripts are not run here: triage ran each before it listed it.
+source and the mend that the reader saw where the page's program is the one that was read. The scripts are not run here: triage ran each before it listed it.
 """
 
 from __future__ import annotations

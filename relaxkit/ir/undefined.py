@@ -202,9 +202,7 @@ def _without(var: Any, name: str, given: Mapping[str, relax.Function], after: tv
         retyped = same is not None and not tvm_ffi.structural_equal(same.var.ty, var.ty)
         why = " when its type gets more specific" if retyped else ""
         return f"leaves {origin}, which {name} returns, undefined{why}"
-    return (
-        f"leaves {origin}, which {user} in {name} uses, undefined" if user else f"leaves {origin} of {name} undefined"
-    )
+    return f"leaves {origin}{f' undefined, but {user} in {name} uses it' if user else f' of {name} undefined'}"
 
 
 def _origin(var: Any, name: str, given: Mapping[str, relax.Function]) -> str:

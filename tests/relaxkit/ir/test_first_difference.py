@@ -127,7 +127,7 @@ def test_a_parameter_that_is_gone_is_undefined() -> None:
     after = relax.Function([main.params[0]], main.body, main.ret_ty, main.is_pure, main.attrs)
     assert (
         next(undefined(broken(main), broken(after)))
-        == "leaves the parameter y, which relax.add in main uses, undefined"
+        == "leaves the parameter y undefined, but relax.add in main uses it"
     )
 
 
@@ -141,14 +141,14 @@ def test_the_result_of_an_operator_that_is_gone_is_undefined() -> None:
     twice = module("lv = R.tanh(x)\nlv1 = R.exp(lv)\nlv2 = R.tanh(lv1)\nreturn lv2")["main"]
     kept = relax.SeqExpr([relax.BindingBlock(twice.body.blocks[0].bindings[1:])], twice.body.body)
     after = relax.Function(twice.params, kept, twice.ret_ty, twice.is_pure, twice.attrs)
-    said = "leaves the result of relax.tanh, which relax.exp in main uses, undefined"
+    said = "leaves the result of relax.tanh undefined, but relax.exp in main uses it"
     assert next(undefined(broken(twice), broken(after))) == said, "there is one: it may only have another name"
 
 
 def test_a_match_cast_that_uses_what_is_undefined_is_named() -> None:
     main = module("lv = R.match_cast(y, R.Tensor((2, 3), 'float32'))\nlv1 = R.exp(lv)\nreturn lv1")["main"]
     after = relax.Function([main.params[0]], main.body, main.ret_ty, main.is_pure, main.attrs)
-    said = "leaves the parameter y, which a match_cast in main uses, undefined"
+    said = "leaves the parameter y undefined, but a match_cast in main uses it"
     assert next(undefined(broken(main), broken(after))) == said
 
 
