@@ -181,7 +181,7 @@ def of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
 
 
 def type_texts(old: Any, new: Any) -> tuple[str, str]:
-    """Write two types in few words: of tensors only what differs, the dtype or the shape; of tuples a field."""
+    """Write two types in few words: of tensors only what differs, dtype, shape or device; of tuples a field."""
     if isinstance(old, relax.TupleType) and isinstance(new, relax.TupleType) and len(old.fields) == len(new.fields):
         return next(
             (type_texts(*pair) for pair in zip(old.fields, new.fields, strict=True) if not _same(*pair)), ("", "")
@@ -193,6 +193,8 @@ def type_texts(old: Any, new: Any) -> tuple[str, str]:
             return dtypes[0], f"{dtypes[1]} ({dims[0]})"
         if all(dims) and dims[0] != dims[1] and dtypes[0] == dtypes[1]:
             return dims[0], dims[1]
+        if dims[0] == dims[1] and dtypes[0] == dtypes[1] and (old.vdevice is None) != (new.vdevice is None):
+            return ("no vdevice", "a vdevice") if old.vdevice is None else ("a vdevice", "no vdevice")
     return value_text(old), value_text(new)
 
 

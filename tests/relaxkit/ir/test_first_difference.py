@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from relaxkit.ir.first_difference import Part, differences, value_text
+from relaxkit.ir.first_difference import Part, differences, type_texts, value_text
 from relaxkit.ir.undefined import undefined
 
 BOTH = "x: R.Tensor((2, 3), 'float32'), y: R.Tensor((2, 3), 'float32')"
@@ -333,3 +333,10 @@ def test_a_parameter_for_which_a_variable_stands_that_nothing_binds_is_told_with
 )
 def test_what_a_type_does_not_say_is_unknown(ty: Any, said: str) -> None:
     assert value_text(ty) == said
+
+
+def test_types_that_differ_in_the_device_alone_are_told_by_it() -> None:
+    bare, placed = (relax.TensorType((1,), "float32", device) for device in (None, relax.VDevice("llvm", 0, "global")))
+    assert type_texts(bare, placed) == ("no vdevice", "a vdevice")
+    tuples = (relax.TupleType([placed]), relax.TupleType([bare]))
+    assert type_texts(*tuples) == ("a vdevice", "no vdevice")
