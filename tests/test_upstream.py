@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -58,6 +59,10 @@ def test_a_page_has_all_that_an_issue_needs(page: Path) -> None:
         assert f"\n### {heading}\n" in text
     assert "As found for" not in text, "a cause of another program is none"
     script = generator().script_of(text)
+    severity = re.search(r"^Severity: (S[1-5], [^.;]+)", text.partition("###")[0], re.MULTILINE)
+    assert severity is not None
+    head = " ".join(line[2:] for line in script.partition("import ")[0].splitlines() if line.startswith("# "))
+    assert f" Severity: {severity[1]}" in head
     ast.parse(script)
     assert len(script.splitlines()) <= generator().LONGEST
 

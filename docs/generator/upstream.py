@@ -82,7 +82,7 @@ def index(judgements: Sequence[Judgement], pages: Sequence[Judgement], titles: S
         "",
         "The reviewers had the report and TVM's source code. They did not have the contracts or the audit, and had not",
         "written either of them. Their judgements are in `corpus/judgements.toml`. The lists below are by the severity",
-        "that the reviewers gave; each page also gives relaxfuzz's own estimate.",
+        "that the reviewers gave, of which S1 is the gravest; each page gives relaxfuzz's own estimate, in words.",
         "",
         *figures(judgements),
         "",

@@ -29,25 +29,27 @@ class Severity(TextEnum):
     S4 = "S4"  # the same on a program of rare constructs, or in an order of passes that no shipped pipeline has
     S5 = "S5"  # round trips, environment, cosmetics
 
-    def words(self, oracle: str) -> str:
-        """Say it, of a failure of an oracle, to somebody who does not know the classes."""
-        what, rare = _WORDS[self]
-        return (what if self in (Severity.S1, Severity.S2) else _LOUD.get(oracle, what)) + rare
+    def words(self, verdict: Verdict) -> str:
+        """Say it, of a failure, to somebody who does not know the classes."""
+        keys = (verdict.shown.details.death or verdict.shown.kind, verdict.oracle)
+        return _WORDS[self].format(next((_LOUD[each] for each in keys if each in _LOUD), "a crash"))
 
 
 _WORDS = {
-    Severity.S1: ("a silent wrong result, or a memory error", ""),
-    Severity.S2: ("a silent wrong result, or a memory error", ", on rare values or constructs"),
-    Severity.S3: ("a violated contract", ""),
-    Severity.S4: ("a violated contract", " (needs a rare construct)"),
-    Severity.S5: ("a minor defect", ""),
+    Severity.S1: "silently wrong results on ordinary inputs",
+    Severity.S2: "silently wrong results on rare inputs or constructs",
+    Severity.S3: "{} on an ordinary program",
+    Severity.S4: "{} that needs a rare construct or order of passes",
+    Severity.S5: "a minor defect",
 }
-_LOUD = {
-    "crash": "a crash", "well-formed": "an ill-formed module", "mutation": "a modified input",
-    "numeric": "a module that does not build or run", "roundtrip": "a failed round trip",
-    "environment": "dependence on the environment",
+_LOUD: dict[str, str] = {
+    Death.SIGNAL: "a crash", Death.EXIT: "a crash", Death.HANG: "a hang", Death.MEMORY: "exhausted memory",
+    OracleName.MUTATION: "a modified input", OracleName.ROUNDTRIP: "a failed round trip",
+    OracleName.POSTCONDITION: "a broken promise", "not-equal": "a result that varies",
+    "ill-formed": "an ill-formed module", OracleName.WELL_FORMED: "a module with wrong types",
+    "does-not-build": "a failed build", OracleName.NUMERIC: "a failed run",
 }  # fmt: skip
-"""What an oracle sees that is no silent wrong result."""
+"""What is seen where no result is silently wrong."""
 
 
 class Rarity(TextEnum):
@@ -134,6 +136,12 @@ class Assessment:
         """Say who is at fault where it is not the judged pass, and why the finding is no graver; empty for neither."""
         at_fault = f"at fault: {self.blame}"
         return "; ".join(filter(None, (at_fault, self.why) if self.blame != judged else (self.reason,)))
+
+    def told(self, verdict: Verdict) -> str:
+        """Say how grave a failure is, and who is at fault, to somebody who does not know the classes."""
+        grave = f"Severity: {self.severity}, {self.severity.words(verdict)}{'' if self.final else ' (estimated)'}"
+        against = "" if self.evidence is EvidenceClass.HARD else self.evidence.words
+        return "; ".join(filter(None, (grave, against, self.beside(verdict.culprit)))) + "."
 
     @property
     def why(self) -> str:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
-from relaxkit.passes.contract import EvidenceClass
 
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
@@ -86,6 +85,7 @@ def bug_report(
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
         f"{perhaps} reported: {unbroken(_line(reported))}\n" if reported else "",
+        f"{_line(finding.assessment.told(verdict))}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
@@ -267,14 +267,10 @@ def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: P
             f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
             f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
         )
-    assessment = finding.assessment
-    against = "" if assessment.evidence is EvidenceClass.HARD else f"; {assessment.evidence.words}"
-    blame, passes = assessment.beside(finding.culprit), finding.shown_case.passes
+    passes = finding.shown_case.passes
     lines = [
         f"* Pass: {_code(finding.culprit)}",
         *([f"* Passes, in order: {', '.join(_code(ref.expression) for ref in passes)}"] if len(passes) > 1 else []),
-        f"* Severity: {assessment.severity.words(finding.oracle)}{'' if assessment.final else ' (estimated)'}{against}",
-        *([f"* {escaped(blame[0].upper() + blame[1:])}"] if blame else []),
         f"* Found by fuzzing with relaxfuzz; {smaller}.",
     ]
     return "\n".join(lines) + "\n"

@@ -247,8 +247,7 @@ def _locality(culprit: str, told: Told) -> str:
     variation = draw(subject, reach_of(subject))
     assert variation is not None
     plain, again = subject.output, subject.run(variation.module)
-    mine = {*functions_of(subject.module)}
-    new = {*functions_of(variation.module)} - mine
+    new = {*functions_of(variation.module)} - {*functions_of(subject.module)}
     taken = new if plain.module is None else new & {*functions_of(plain.module)}
     names = sorted(taken or new)
     how = (told.minimized and surroundings(variation.module)) or variation.change.words

@@ -66,6 +66,7 @@ def finding_rows(
             "stands": disposition.value,
             "standing": _standing(disposition).value,
             "severity": finding.assessment.severity.value,
+            "gravity": finding.assessment.severity.words(finding.verdict),
             "final": finding.assessment.final,
             "class": finding.assessment.evidence.words,
             "blame": finding.assessment.blame,

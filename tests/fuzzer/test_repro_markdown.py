@@ -25,7 +25,7 @@ from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.store.known import Cause, KnownAs, named
 from fuzzer.store.records import CampaignInfo, CampaignState, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
-from oracles.core.verdict import Details, Evidence, Outcome, Verdict
+from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -256,7 +256,7 @@ def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
             in report
         )
         assert "minimized to" not in report
-        assert "* Severity: a crash (estimated)\n" in report
+        assert "Severity: S3, a crash on an ordinary program (estimated).\n" in report
 
 
 CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op_gradient.py: where_grad", "Read y.")
@@ -511,14 +511,21 @@ def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
         assert report.splitlines()[2] == f"{said} reported: {url}"
 
 
-def test_the_notes_say_the_severity_in_words_and_no_id_of_ours() -> None:
+def test_the_severity_stands_below_the_title_in_words_and_no_id_of_ours() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
-    assert "* Severity: a crash (estimated)\n" in report
-    assert not re.search(rf"\bS\d\b|{finding().id}", report)
-    for grade, oracle, said in (
-        ("S4", "mutation", "a modified input (needs a rare construct)"),
-        ("S1", "crash", "a silent wrong result, or a memory error"),
-        ("S3", "numeric", "a module that does not build or run"), ("S3", "locality", "a violated contract"),
+    assert report.splitlines()[2] == "Severity: S3, a crash on an ordinary program (estimated)."
+    assert finding().id not in report
+    for grade, oracle, kind, said in (
+        ("S1", "crash", "", "silently wrong results on ordinary inputs"),
+        ("S4", "mutation", "", "a modified input that needs a rare construct or order of passes"),
+        ("S3", "numeric", "does-not-build", "a failed build on an ordinary program"),
+        ("S3", "well-formed", "ill-formed", "an ill-formed module on an ordinary program"),
+        ("S3", "locality", "InternalError", "a crash on an ordinary program"),
+        ("S5", "roundtrip", "", "a minor defect"),
+        ("S3", "postcondition", "not-done", "a broken promise on an ordinary program"),
     ):  # fmt: skip
-        assert Severity(grade).words(oracle) == said
+        verdict = replace(VERDICT, oracle=OracleName(oracle), evidence=Evidence(kind, ""))
+        assert Severity(grade).words(verdict) == said
+    hung = replace(VERDICT, evidence=Evidence("hang", "", details=Details(death=Death.HANG)))
+    assert Severity.S3.words(hung) == "a hang on an ordinary program"
     assert "Found by fuzzing with relaxfuzz; minimized to " in report

@@ -141,13 +141,12 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
         due = "the program runs" if machine else words.expected.rstrip(".")  # no pass is shown before which it did
         expected = f"{due}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm. Expected: {expected}."
-    blame = "" if assessment is None else assessment.beside(failure.verdict.culprit)
-    return [*_comment(title, 2), *_comment(told, 2), *(_comment(f"{blame[0].upper()}{blame[1:]}.", 2) if blame else [])]
+    severity = "" if assessment is None else assessment.told(failure.verdict)
+    return [*_comment(title, 2), *_comment(told, 2), *_comment(severity, 3)]
 
 
 def _comment(text: str, most: int) -> list[str]:
-    lines = textwrap.wrap(text, WIDTH, initial_indent="# ", subsequent_indent="# ", max_lines=most, placeholder=" ...")
-    return lines or ["#"]
+    return textwrap.wrap(text, WIDTH, initial_indent="# ", subsequent_indent="# ", max_lines=most, placeholder=" ...")
 
 
 def _imports(body: str) -> list[str]:

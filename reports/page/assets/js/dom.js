@@ -87,14 +87,7 @@ RF.parts = (rows, list, heading = "h2") => RF.apart(rows).map((part, at) => {
     RF.h(heading, null, `${standing[0].toUpperCase()}${standing.slice(1)}s`), RF.h("span", { class: "small dim" }, are)), list(part)];
 });
 
-RF.GRAVITY = {
-  S1: "a silent wrong result, or a memory error, on an ordinary program with ordinary inputs",
-  S2: "a silent wrong result, or a memory error, that needs special values, dims of 0, float8 or rare constructs",
-  S3: "a crash, an ill-formed module, a module that does not build or run, or a modified input, on an ordinary program",
-  S4: "a failure like those of S3, but only with rare constructs, or in a pass order that no shipped pipeline uses",
-  S5: "a failed round trip, dependence on the environment, a pass that does less than documented, or a question",
-};
-RF.gravity = (finding) => `${finding.final ? "" : "provisional until triage confirms and minimizes it, which may lower or raise it: "}${RF.GRAVITY[finding.severity]}`;
+RF.gravity = (finding) => `${finding.final ? "" : "provisional until triage confirms and minimizes it, which may lower or raise it: "}${finding.gravity}`;
 RF.grave = (finding) => RF.h("span", { class: `badge ${finding.severity < "S4" ? "bad" : "warn"}`, title: RF.gravity(finding) },
   finding.severity + (finding.final ? "" : "?"));
 
