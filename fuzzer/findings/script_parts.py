@@ -46,10 +46,12 @@ class Nearest:
     Attributes:
         what: What is different, for people: ``another operator``.
         edits: Pairs of text of the failing module, each there once, and of what stands in its place.
+        failing: Edits of other modules that were tried, which fail in the same way.
     """
 
     what: str
     edits: tuple[tuple[str, str], ...]
+    failing: tuple[tuple[tuple[str, str], ...], ...] = ()
 
     @property
     def tells(self) -> bool:

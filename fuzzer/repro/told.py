@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,7 @@ from relaxkit.passes.contracts import CONTRACTS
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
 _SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
+_CONDITION = re.compile(r"when|on an? |on \S+ of (?!the )")
 _UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
 
 
@@ -163,9 +164,8 @@ class Told(FailingCase):
         if not self.minimized or self.named:
             return self.named if self.minimized else ""
         module = load_module(self.case)
-        held = [] if self.passing is None else [found.held for found in differences(module, self.passing)]
-        told = next((each for each in held if each and each not in _PLAIN), "")
-        marks = self._tested(telling)
+        held = (each for each in self._held(module) if each not in _PLAIN and not self._refuted(each, self._held))
+        told, marks = next(held, ""), self._tested(telling)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
         of = f" of {told.removeprefix(_OF_A_TENSOR)}" if told.startswith(_OF_A_TENSOR) else ""
@@ -180,19 +180,39 @@ class Told(FailingCase):
     @cached_property
     def passing(self) -> Any:
         """The nearest module that passes; ``None`` where there is none."""
-        text = module_source(load_module(self.case)).text if self.nearest is not None else ""
-        return None if self.nearest is None else load(self.nearest.applied(text))
+        return None if self.nearest is None else self._edited(self.nearest.edits)
+
+    @cached_property
+    def failing(self) -> list[Any]:
+        """The modules that were tried before, and fail in the same way."""
+        return [] if self.nearest is None else [*map(self._edited, self.nearest.failing)]
+
+    def _held(self, module: Any) -> list[str]:
+        """Return what holds of a module, and not of the one that passes."""
+        found = () if self.passing is None else differences(module, self.passing)
+        return [each.held for each in found if each.held]
+
+    def _edited(self, edits: tuple[tuple[str, str], ...]) -> Any:
+        return load(Nearest("", edits).applied(module_source(load_module(self.case)).text))
 
     def _tested(self, tell: Callable[[Any], str]) -> str:
-        """Return what is told of the module; no condition that was not seen to fail to hold where the module passes."""
+        """Return what is told of the module; a condition only if none that lacks it fails, and one passes."""
         told = tell(load_module(self.case))
-        seen = self.passing is not None and tell(self.passing) != told
-        return told if seen or not told.startswith("when") else ""
+        seen = not told.startswith("when") or (self.passing is not None and tell(self.passing) != told)
+        return told if seen and not self._refuted(told, tell) else ""
+
+    def _refuted(self, told: str, tell: Callable[[Any], Container[str]]) -> bool:
+        """Say whether something is a condition that is not told of all modules that fail."""
+        return bool(_CONDITION.match(told)) and any(told not in tell(each) for each in self.failing)
 
     @cached_property
     def named(self) -> str:
         """What the error itself names: the operator of a call, or a parameter that nothing uses; may be empty."""
-        module, error = load_module(self.case), essence(self.evidence, self.evidence.details.error)
+        told = self._named(load_module(self.case))
+        return "" if self._refuted(told, self._named) else told
+
+    def _named(self, module: Any) -> str:
+        error = essence(self.evidence, self.evidence.details.error)
         if (call := re.match(r"R\.([\w.]+)\(.*\)", error)) and (operator := f"relax.{call[1]}") in operators_of(module):
             return f"on {operator}{special(module, operator)}"
         for _, function in relax_functions(module):

@@ -210,7 +210,7 @@ def _apart(old: Any, new: Any) -> str:
     if not isinstance(old, relax.TensorType):
         return "a tuple" if isinstance(old, relax.TupleType) else value_text(old)
     if str(old.dtype) != str(getattr(new, "dtype", "")):
-        return str(old.dtype)
+        return str(old.dtype or "unknown dtype")
     dims = [getattr(dim, "value", None) for dim in dims_of(old) or ()]
     return "a symbolic dim" if None in dims else "unknown shape" if dims_of(old) is None else f"shape {tuple(dims)}"
 

@@ -12,10 +12,10 @@ import tvm
 from fuzzer.core.case import Case
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.findings.signature import signature
-from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.judge.judge import Judge, judge_request
 from fuzzer.repro.markdown import _nearest
 from fuzzer.repro.nearest.edits import edits_between, module_of, neighbours
-from fuzzer.repro.nearest.search import attempt_request, nearest_passing
+from fuzzer.repro.nearest.search import Attempt, attempt_request, nearest_passing
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
@@ -26,6 +26,9 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
 PASS = '''
+import os
+import signal
+
 import tvm
 
 
@@ -48,6 +51,25 @@ def renaming(module, context):
 
 
 Renaming = lambda: tvm.transform.module_pass(renaming, opt_level=0, name="Renaming")
+def two_axes(module, context):
+    """Fails on two of three axes."""
+    if "axis=1" in module.script() or "axis=2" in module.script():
+        raise RuntimeError("no such axis")
+    if "axis=-1" in module.script():
+        raise RuntimeError("another error")
+    return module
+
+
+def deadly(module, context):
+    """Dies where the other one fails."""
+    try:
+        return two_axes(module, context)
+    except RuntimeError:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+Deadly = lambda: tvm.transform.module_pass(deadly, opt_level=0, name="Deadly")
+TwoAxes = lambda: tvm.transform.module_pass(two_axes, opt_level=0, name="TwoAxes")
 Always = lambda: tvm.transform.module_pass(slow, opt_level=0, name="Always")
 '''
 MODULE = """
@@ -63,10 +85,10 @@ class Module:
 """
 
 
-def failing(folder: Path, name: str) -> tuple[Case, Verdict, Judge, IsolatedWorker]:
+def failing(folder: Path, name: str, module: str = MODULE) -> tuple[Case, Verdict, Judge, IsolatedWorker]:
     path = folder / "passes_of_this_test.py"
     path.write_text(PASS)
-    case = Case(str(tvm.ir.save_json(load(MODULE))), (PassRef(name, f"user:{path}:{name}"),), 1)
+    case = Case(str(tvm.ir.save_json(load(module))), (PassRef(name, f"user:{path}:{name}"),), 1)
     worker = IsolatedWorker()
     judge = Judge(worker, (OracleName.CRASH,))
     (verdict,) = judge.verdicts(case)
@@ -82,7 +104,28 @@ def test_the_nearest_module_has_another_attribute_which_the_title_tells(tmp_path
     assert nearest.diff().splitlines()[0].strip().endswith("R.nn.softmax(lv, axis=1)")
     parts = render_repro(case, verdict, signature(verdict).text, nearest).parts
     assert parts.nearest == nearest
-    assert parts.words.title == "Picky fails at passes_of_this_test.py:8 on relax.nn.softmax with axis=1: no such axis"
+    assert parts.words.title == "Picky fails at passes_of_this_test.py:11 on relax.nn.softmax with axis=1: no such axis"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("TwoAxes", " of the result of relax.nn.relu: no such axis"),
+        ("Deadly", " of the result of relax.nn.relu: SIGSEGV"),
+        ("Picky", " with axis=1: no such axis"),
+    ],
+)
+def test_no_condition_is_claimed_that_a_failing_neighbour_lacks(tmp_path: Path, name: str, said: str) -> None:
+    """A pass that fails on two of three axes was said to fail on the first of them."""
+    case, verdict, judge, worker = failing(tmp_path, name, MODULE.replace("(2, 3)", "(2, 3, 4)"))
+    with worker:
+        nearest = nearest_passing(case, verdict, judge, 60)
+    assert nearest is not None
+    ((_, new),) = nearest.edits
+    assert "axis=" not in new or "axis=0" in new or name == "Picky"
+    assert any("axis=2" in other for edits in nearest.failing for _, other in edits) == (name != "Picky")
+    title = render_repro(case, verdict, signature(verdict).text, nearest).parts.words.title
+    assert f" on relax.nn.softmax{said}" in title
 
 
 def test_a_pass_that_always_fails_has_none(tmp_path: Path) -> None:
@@ -208,11 +251,14 @@ def test_a_module_that_passes_on_ones_alone_does_not_pass() -> None:
     passes = (PassRef("DataflowUseInplaceCalls", "relax.transform.DataflowUseInplaceCalls()"),)
     case = Case(str(tvm.ir.save_json(load(IN_PLACE))), passes, -1)
 
-    def passing(old: str, new: str) -> bool:
-        return attempt_request(case, IN_PLACE.replace(old, new), (OracleName.NUMERIC,))
+    def attempt(old: str, new: str, sought: str = "") -> Attempt:
+        return attempt_request(case, IN_PLACE.replace(old, new), (OracleName.NUMERIC,), sought)
 
-    assert not passing("R.add(lv, lv)", "R.multiply(lv, lv)")
-    assert passing("= (lv,)", "= (x,)")
+    (verdict,) = judge_request(case, (OracleName.NUMERIC,))
+    assert attempt("R.add(lv, lv)", "R.multiply(lv, lv)", signature(verdict).id) is Attempt.FAILS
+    assert attempt("R.add(lv, lv)", "R.multiply(lv, lv)") is Attempt.UNTOLD, "another failure"
+    assert attempt("= (lv,)", "= (x,)") in (Attempt.CHANGED, Attempt.LEFT)
+    assert attempt("R.add(lv, lv)", "R.add(lv)") is Attempt.UNTOLD, "no module"
 
 
 def test_the_short_script_is_run_with_the_edit_that_is_shown(tmp_path: Path) -> None:

@@ -1053,8 +1053,10 @@ def test_a_condition_is_told_only_where_it_does_not_hold_of_a_module_that_passes
     case = case_of(Loose, "ConvertLayout", "relax.transform.ConvertLayout({})")
     verdict, line = failed(case, OracleName.CRASH), "lv: R.Tensor = R.rsqrt(x)"
     exact = line.replace("R.Tensor", 'R.Tensor((1,), dtype="float32")')
-    for other, condition in ((exact, " when a variable has a less specific type than its value"), (f"{line} ", "")):
-        title = title_of(case, verdict, Nearest("change", ((line, other),)))
+    said = " when a variable has a less specific type than its value"
+    same, lacking = ((line, f"{line}  # the same"),), ((line, f"{exact}  # exact"),)
+    for other, failing, condition in ((exact, (same,), said), (f"{line} ", (), ""), (exact, (same, lacking), "")):
+        title = title_of(case, verdict, Nearest("change", ((line, other),), failing))
         assert title == f"ConvertLayout fails{condition}: one of two layouts is unknown"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fuzzer.findings.signature import death_verdict, signature
 from fuzzer.minimizer.judge.judge import Judge, judge_request
 from fuzzer.worker.child import Elsewhere, breadcrumb
+from fuzzer.worker.death import Died
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import OracleName
 
@@ -29,25 +32,33 @@ OTHER_SEEDS = (1, 2, 3)
 _HANGS = ("hang", "memory")
 
 
-def attempt_request(given: Case, text: str, oracles: tuple[OracleName, ...]) -> bool | None:
-    """Say, in a worker, whether the passes change the module of a text on which every oracle says ``PASS``.
+class Attempt(enum.Enum):
+    """What is seen of a neighbour."""
 
-    ``None`` for a text that is no module's, or where an oracle does not say so on all inputs.
-    """
+    CHANGED = "every oracle says ``PASS`` on all inputs, and the passes change the module"
+    LEFT = "every oracle says ``PASS`` on all inputs, but the passes leave the module as it is"
+    FAILS = "it fails with the same signature"
+    UNTOLD = "the text is no module's, or something else is seen"
+
+
+def attempt_request(given: Case, text: str, oracles: tuple[OracleName, ...], signature_id: str) -> Attempt:
+    """Try, in a worker, the module of a text."""
     from fuzzer.core.case import subject_of
     from fuzzer.repro.nearest.edits import module_of
 
     breadcrumb("neighbour")
     module = module_of(text, given.module_json)
     if module is None:
-        return None
+        return Attempt.UNTOLD
     others = OTHER_SEEDS if OracleName.NUMERIC in oracles else ()
     for seed in (given.input_seed, *others):
         case = replace(given, module_json=module, input_seed=seed)
         verdicts = judge_request(case, oracles)
+        if any(item.outcome is Outcome.FAIL and signature(item).id == signature_id for item in verdicts):
+            return Attempt.FAILS
         if not verdicts or any(item.outcome is not Outcome.PASS for item in verdicts):
-            return None
-    return bool(subject_of(replace(given, module_json=module)).changed)
+            return Attempt.UNTOLD
+    return Attempt.CHANGED if subject_of(replace(given, module_json=module)).changed else Attempt.LEFT
 
 
 def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float = NEAREST_SECONDS) -> Nearest | None:
@@ -66,13 +77,18 @@ def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float =
     found = judge.ask(Elsewhere("fuzzer.repro.nearest.edits", "neighbours"), case.module_json)
     first: Nearest | None = None
     nearest: Nearest
-    left = NEAREST_QUERIES
+    left, sought, failing = NEAREST_QUERIES, signature(verdict).id, []
     for nearest, text in found if isinstance(found, list) else []:
         if time.monotonic() >= until or not left:
             break
-        changed, left = judge.ask(attempt_request, case, text, judge.oracles), left - 1
-        if changed is True:
-            return nearest
-        if changed is False and first is None:  # that nothing fails where nothing is done tells little
+        seen, left = judge.ask(attempt_request, case, text, judge.oracles, sought), left - 1
+        if isinstance(seen, Died) and signature(death_verdict(seen, case.name)).id == sought:
+            seen = Attempt.FAILS
+        if seen is Attempt.FAILS:
+            failing.append(nearest.edits)
+        if seen is Attempt.CHANGED:
+            first = nearest
+            break
+        if seen is Attempt.LEFT and first is None:  # that nothing fails where nothing is done tells little
             first, left = nearest, min(left, MORE_QUERIES)
-    return first
+    return None if first is None else replace(first, failing=tuple(failing))

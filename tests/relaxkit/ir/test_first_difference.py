@@ -340,3 +340,9 @@ def test_types_that_differ_in_the_device_alone_are_told_by_it() -> None:
     assert type_texts(bare, placed) == ("no vdevice", "a vdevice")
     tuples = (relax.TupleType([placed]), relax.TupleType([bare]))
     assert type_texts(*tuples) == ("a vdevice", "no vdevice")
+
+
+def test_a_dtype_that_is_unknown_is_no_none() -> None:
+    unknown = module("lv = R.tanh(x)\nreturn lv", "x: R.Tensor((2, 3))")
+    said = "on relax.tanh of unknown dtype"
+    assert said in {each.held for each in differences(unknown, module("lv = R.tanh(x)\nreturn lv"))}
