@@ -90,8 +90,7 @@ def _findings(report: Report, most: int | None, nothing: str, whole: Sequence[Fi
             heads = [f"{standing.value.capitalize()}s: {WHAT_THEY_ARE[standing]}"]
         else:
             continue
-        proven = by_standing(whole)[standing] if standing is Standing.FINDING else []
-        steps = next_steps(proven, report.recognized, report.directory)
+        steps = next_steps(whole, report.recognized, report.directory) if standing is Standing.FINDING else []
         yield [*map(prose, heads), *_listed(report, standing.value, findings, most), *([""] if steps else []), *steps]
 
 

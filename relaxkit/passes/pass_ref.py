@@ -236,7 +236,10 @@ def load_module(target: str) -> ModuleType:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        raise PassReferenceError(f"'{where}' cannot be imported: {type(error).__name__}: {error}") from error
+        parts = Path(os.path.relpath(where)).with_suffix("").parts
+        package = "relative import" in str(error) and where.endswith(".py") and all(map(str.isidentifier, parts))
+        hint = f"; name it {'.'.join(parts)}{target.removeprefix(where)}" if package and parts[1:] else ""
+        raise PassReferenceError(f"'{where}' cannot be imported: {type(error).__name__}: {error}{hint}") from error
 
 
 def _is_imported(module: ModuleType, name: str, value: Any) -> bool:

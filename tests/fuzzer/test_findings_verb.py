@@ -311,3 +311,14 @@ def test_commands_and_totals_count_the_whole_campaign(directory: str, capsys: py
         assert total in text
         assert "\n2 unknown: " in text
         assert "\n1 untriaged; to confirm and minimize it: " in text
+
+
+def test_the_command_that_triages_is_told_where_only_questions_wait(
+    directory: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weigh(directory, *3 * [Assessment(OURS, S1, "FuseOps", final=True)])
+    settle(directory, FindingState.CONFIRMED, FindingState.NEW, FindingState.CONFIRMED)
+    for verb in ("findings", "report"):
+        capsys.readouterr()
+        assert main([verb, directory]) == 0
+        assert "\n1 untriaged; to confirm and minimize it: relaxfuzz minimize " in capsys.readouterr().out

@@ -191,9 +191,35 @@ def test_triage_of_all_takes_no_other_release_and_no_finding(
     config = Config(seed=7, passes=("FuseOps",), user_passes=(), oracles=(), max_examples=8, seconds=None, workers=1)
     meta = {**META, "tvm_version": "0.26.0", "config": config.to_json()}
     Store.create(tmp_path / "out", meta).close()
+    Store.create(tmp_path / "bare", META).close()
     for words, said in (
-        ([], "': it ran on TVM 0.26.0\n"),
-        (["0000000001"], "--all needs DIR, and takes only --time, --workers, --json and --trust\n"),
+        (["out", "--all"], "': it ran on TVM 0.26.0\n"),
+        (["bare", "--all"], "': it is stored without its configuration\n"),
+        (
+            ["out", "0000000001", "--all"],
+            "--all needs DIR, and takes only --known, --time, --workers, --json and --trust\n",
+        ),
+        (["out", "0000000001", "--known", "list.toml"], "relaxfuzz: error: --known needs --all\n"),
     ):
-        assert main(["minimize", str(tmp_path / "out"), *words, "--all"]) == 2
+        assert main(["minimize", f"{tmp_path}/{words[0]}", *words[1:]]) == 2
         assert capsys.readouterr().err.endswith(said)
+
+
+def test_triage_of_all_looks_into_nothing_that_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def noted(job: TriageJob, _workers: Callable[[], IsolatedWorker]) -> TriageResult:
+        asked.append(job.id)
+        return TriageResult(job.id, TriageState.GONE)
+
+    monkeypatch.setattr(local, "triage_finding", noted)
+    config = Config(seed=7, passes=("FuseOps",), user_passes=(), oracles=(), max_examples=8, seconds=None, workers=1)
+    listed, other = hit("boom", 5), hit("another", 9)
+    with Store.create(tmp_path / "out", {**META, "config": config.to_json()}) as store:
+        store.record_shard(shard(0, listed, other), 1.0)
+    known = tmp_path / "list.toml"
+    known.write_text(f'[[known]]\nid = "{listed.signature.id}"\nreference = "test"\nreason = "known"\n')
+    assert main(["minimize", str(tmp_path / "out"), "--all", "--known", str(known), "--workers", "1"]) == 0
+    assert asked == [other.signature.id]
+    with Store.open(tmp_path / "out") as store:
+        assert store.finding(listed.signature.id).state is FindingState.KNOWN

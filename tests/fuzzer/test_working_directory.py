@@ -12,7 +12,7 @@ import pytest
 from fuzzer.bisect import environments
 from fuzzer.doctor.machine import Health, cxx
 from relaxkit.coverage import breakpoints
-from relaxkit.passes.pass_ref import PassRef, load_named, sources
+from relaxkit.passes.pass_ref import PassRef, PassReferenceError, load_named, sources
 
 CANARY = "import os\nos.close(os.open({!r}, os.O_CREAT))\nraise SystemExit(0)\n"
 
@@ -83,3 +83,21 @@ def test_a_pass_in_a_file_imports_from_beside_it(canary: Path, tmp_path_factory:
     )
     assert done.stdout == "7\n", done.stderr
     assert not canary.exists()
+
+
+def test_a_file_that_imports_relatively_from_no_package_is_told_by_the_name_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    inner = tmp_path / "loose_package" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "values.py").write_text("VALUE = 7\n")
+    for place in (inner / "own_pass.py", tmp_path / "alone.py"):
+        place.write_text("from ..values import VALUE\n")
+    with pytest.raises(
+        PassReferenceError, match=r"known parent package; name it loose_package\.inner\.own_pass:VALUE$"
+    ):
+        load_named(f"{inner}/own_pass.py:VALUE")
+    assert load_named("loose_package.inner.own_pass:VALUE") == 7
+    with pytest.raises(PassReferenceError, match=r"known parent package$"):
+        load_named("alone.py:VALUE")

@@ -133,7 +133,7 @@ def _table(
     told = [item for item in groups_of.items() if item[1] or item[0] is Standing.FINDING]
     yield "; ".join(_many(standing.value, part, len(totals[standing])) for standing, part in told)
     proven = [seen for each in groups_of[Standing.FINDING] for seen in each.findings]
-    yield from filter(None, [in_words(proven, known), *next_steps(totals[Standing.FINDING], known, directory)])
+    yield from filter(None, [in_words(proven, known), *next_steps(all_findings, known, directory)])
 
 
 def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], directory: Path) -> list[str]:
@@ -141,9 +141,10 @@ def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], 
     from fuzzer.store.known import reported
     from fuzzer.store.records import FindingState
 
+    raw = [each for each in findings if each.state is FindingState.NEW]  # questions as well
+    findings = by_standing(findings)[Standing.FINDING]
     new = [each for each in findings if each.state is not FindingState.KNOWN and each.id not in known]
     unreported = [each for each in findings if not reported(each, known)]
-    raw = [each for each in findings if each.state is FindingState.NEW]
     program, where = shell("relaxfuzz"), quoted_path(directory)
     parts = (("unknown", "--new", new), ("not reported upstream", "--unreported", unreported))
     steps = [

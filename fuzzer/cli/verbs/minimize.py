@@ -56,6 +56,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     module.add_argument("--input-seed", metavar="N", help="seed for the inputs (default: 0)")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--time", metavar="TIME", help="stop after this long (default: 5m, with --all 8h)")
+    limits.add_argument("--known", type=Path, metavar="FILE", help="with --all: a file of known findings, as for `run`")
     limits.add_argument("--queries", metavar="N", help="stop after trying N candidates")
     limits.add_argument("--case-timeout", metavar="TIME", help="time limit for one candidate (default: 20s)")
     limits.add_argument(
@@ -94,6 +95,8 @@ def _run(options: argparse.Namespace) -> int:
     workers = cores() if options.workers is None else parse_whole(options.workers, "--workers", 1, MAX_WORKERS)
     if options.all:
         return _triage_all(options, workers)
+    if options.known is not None:
+        raise UsageError("--known needs --all")
     with bars() as bar:
         task = bar.add_task("minimizing", total=None)
         source = minimize_input(options, seconds)
@@ -127,26 +130,28 @@ def _triage_all(options: argparse.Namespace, workers: int) -> int:
     from fuzzer.cli.verbs.run import summarize, until_done
     from fuzzer.core.config import Config, parse_duration
     from fuzzer.core.installed import installed
-    from fuzzer.findings.file import load_decisions
+    from fuzzer.findings.file import KnownFindings, load_decisions, load_known
     from fuzzer.store.trust import require_trust
     from fuzzer.store.writer import Store
 
-    taken = {"all", "directory", "json", "time", "trust", "workers"}
+    taken = {"all", "directory", "json", "known", "time", "trust", "workers"}
     if options.directory is None or any(value for name, value in vars(options).items() if name not in taken):
-        raise UsageError("--all needs DIR, and takes only --time, --workers, --json and --trust")
+        raise UsageError("--all needs DIR, and takes only --known, --time, --workers, --json and --trust")
+    known = KnownFindings() if options.known is None else load_known(options.known)
     with Store.open(
         options.directory, read_only=False, admit=lambda store: require_trust(store, options.trust)
     ) as store:
         meta = store.meta()
         # What no longer fails would become a suspect.
         tvm = f"it ran on TVM {begun}" if (begun := meta["tvm_version"]) != installed().tvm else ""
-        if changed := _changed(options.directory) or tvm:
+        bare = "" if "config" in meta else "it is stored without its configuration"
+        if changed := bare or _changed(options.directory) or tvm:
             raise UsageError(f"--all cannot continue '{options.directory}': {changed}")
         config = replace(Config.from_json(meta["config"]), workers=workers)
         seen = {each.id: each.state for each in store.findings()}
         progress = Progress(config, before=store.info().examples, found=seen)
         campaign = Campaign(
-            store, config, progress, decisions=load_decisions(None), triage=parse_duration(options.time or "8h")
+            store, config, progress, known, load_decisions(None), triage=parse_duration(options.time or "8h")
         )
         done, fault = until_done(campaign)
     if fault := fault or summarize(options.directory, options.json):
