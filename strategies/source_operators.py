@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import inspect
 import re
 import sys
@@ -16,7 +15,7 @@ from tvm.ir import Op
 
 from relaxkit.files import read_text
 from relaxkit.ir.functions import closed
-from relaxkit.passes.pass_ref import load_module, load_named, own_files, split_target
+from relaxkit.passes.pass_ref import imported, imported_from, load_module, load_named, own_files, split_target
 from relaxkit.passes.reached import mentioned, reached
 from strategies.operators import OPERATORS
 from strategies.operators.nested import ANY
@@ -53,14 +52,8 @@ def source_operators(target: str) -> NamedOperators:
     place, factory, _ = split_target(target)
     module, (_, own) = load_module(target), own_files(place)
 
-    def imported(each: ModuleType) -> list[ModuleType]:
-        names = [value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", None)
-                 for value in vars(each).values()]  # fmt: skip
-        found = [sys.modules[name] for name in names if isinstance(name, str) and name in sys.modules]
-        return [other for other in found if _file(other) in own]
-
-    own_file = _file(module)
-    files = ([own_file], sorted(own & {_file(each) for each in closed([module], imported)}))
+    mine = closed([module], lambda each: [other for other in imported(each) if _file(other) in own])
+    files = ([_file(module)], sorted(own & {*map(_file, mine)}))
     for elsewhere, texts in enumerate((_called(module, {factory}, own, set()), *map(_texts, files))):
         text = "\n".join(texts)
         if named := _named(text):
@@ -93,10 +86,8 @@ def _called(
 def _imported(module: ModuleType, statements: Iterable[ast.stmt]) -> Iterator[tuple[ModuleType, str]]:
     """Yield the modules from which statements of a module import, and each name there."""
     inside = (node for each in statements for node in ast.walk(each) if isinstance(node, ast.ImportFrom))
-    package = module.__package__ or ""
     for node in inside:
-        name = "." * node.level + (node.module or "")
-        home = sys.modules.get(importlib.util.resolve_name(name, package) if package else name)
+        home = sys.modules.get(imported_from(module, node))
         yield from ((home, alias.name) for alias in node.names if home is not None)
 
 

@@ -155,8 +155,10 @@ def render_repro(
     source = module_source(load_module(case) if alone is None else alone.call.module)
     if nearest is not None and not (source.is_script and nearest.of(source.text)):
         nearest = None  # it is told as an edit of the text
+    roots = sorted({str(root) for step in subject.plan.steps if step.ref.is_user for root in step.ref.roots})
     front = _joined(
         _module(source),
+        f"sys.path += {roots}" if roots else "",
         wrapped(_PASSES.format(prepare=_listed(prepare), passes=_listed(judged))),
         check.preamble,
         wrapped(_CHECK.format(call=check.call)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import functools
 import hashlib
@@ -139,6 +140,16 @@ class PassRef:
         return str(place), split_target(self.target)[1]
 
     @property
+    def roots(self) -> list[Path]:
+        """The other directories that a user's pass is imported from, and what it imports, at any remove."""
+        from relaxkit.ir.functions import closed
+
+        ours = {_root_of("tvm"), _root_of(__name__), Path()}
+        start = [load_module(self.target)]
+        used = closed(start, lambda one: [] if _root_of(one.__name__) in ours else imported(one))
+        return sorted({_root_of(one.__name__) for one in used} - ours - {Path(self.factory[0]).parent})
+
+    @property
     def arguments(self) -> str:
         """The text of the arguments of a user's factory, without the brackets."""
         return split_target(self.target)[2][1:-1]
@@ -202,6 +213,24 @@ def _root_of(module: str) -> Path:
     return Path() if place is None or root in _INSTALLED else root
 
 
+def imported_from(module: ModuleType, node: ast.ImportFrom) -> str:
+    """Return the name of the module from which a statement of a module imports."""
+    name, package = "." * node.level + (node.module or ""), module.__package__ or ""
+    return importlib.util.resolve_name(name, package) if package else name
+
+
+def imported(module: ModuleType) -> list[ModuleType]:
+    """Return the package of a module, and the modules that it imports anywhere, as far as they are loaded."""
+    file, names = Path(getattr(module, "__file__", None) or ""), {module.__name__.rpartition(".")[0]}
+    for node in ast.walk(ast.parse(file.read_bytes())) if file.suffix == ".py" else ():
+        if isinstance(node, ast.Import):
+            names.update(each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            home = imported_from(module, node)
+            names.update({home, *(f"{home}.{each.name}" for each in node.names)})
+    return [each for name in names if getattr(each := sys.modules.get(name), "__spec__", None) and each is not None]
+
+
 def load_factory(target: str) -> Callable[[], Any]:
     """Import ``FILE.py:NAME`` or ``package.module:NAME`` and return the callable; raises ``PassReferenceError``."""
     factory = load_named(target)
@@ -231,11 +260,9 @@ def load_module(target: str) -> ModuleType:
         sys.path.append(os.getcwd())  # as for `python -m`
     try:
         return import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
-    except PassReferenceError:
+    except (PassReferenceError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
         parts = Path(os.path.relpath(where)).with_suffix("").parts
         package = "relative import" in str(error) and where.endswith(".py") and all(map(str.isidentifier, parts))
         hint = f"; name it {'.'.join(parts)}{target.removeprefix(where)}" if package and parts[1:] else ""

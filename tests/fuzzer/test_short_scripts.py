@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +26,8 @@ from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.tvmscript import unwrapped
+from fuzzer.repro.pristine import check_pristine
+from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.before import source_of, sources_of
 from fuzzer.repro.short.render import short_forms
@@ -663,3 +667,41 @@ def test_a_module_that_cannot_be_written_is_made_by_its_pass(tmp_path: Path) -> 
     assert len(script.splitlines()) < 35
     said = "# A module does not round-trip through TVMScript: type of Tuple: PrimType.dtype: int64 became int32"
     assert script.splitlines()[0] == said
+
+
+TWO_ROOTS = """
+import tvm
+from library.values import WORDS
+
+
+@tvm.transform.module_pass(opt_level=0)
+class Refusing:
+    def transform_module(self, module, context):
+        raise RuntimeError(WORDS)
+"""
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_script_finds_what_a_users_pass_imports_from_other_directories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    """Of ``pythonpath = ["src", "libs"]`` in pytest's configuration, scripts had the first alone."""
+    package = f"passes_of_a_script_{full}"
+    texts = {
+        f"src/{package}/refusing.py": TWO_ROOTS.replace("library", f"library_{full}"),
+        f"libs/library_{full}/values.py": f"from third_{full} import WORDS\n",
+        f"more/third_{full}.py": "WORDS = 'no such luck'\n",
+        f"tests/other_{full}.py": "",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    roots = [str(tmp_path / name) for name in ("src", "libs", "more", "tests")]
+    monkeypatch.setattr(sys, "path", [*sys.path, *roots])
+    importlib.import_module(f"other_{full}")  # which no pass needs
+    ref = PassRef("Refusing", f"user:{package}.refusing:Refusing")
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(LIFTED))), (ref,), 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
+    script = render_repro(case, verdict, "") if full else short_forms(case, verdict).scripts[0]
+    assert check_pristine(script.text, None if full else script.ending, tmp_path).confirmed
+    assert roots[3] not in script.text, "but no more than that"

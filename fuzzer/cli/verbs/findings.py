@@ -145,10 +145,9 @@ def next_steps(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs], 
     findings = by_standing(findings)[Standing.FINDING]
     new = [each for each in findings if each.state is not FindingState.KNOWN and each.id not in known]
     unreported = [each for each in findings if not reported(each, known)]
-    program, where = shell("relaxfuzz"), quoted_path(directory)
     parts = (("unknown", "--new", new), ("not reported upstream", "--unreported", unreported))
     steps = [
-        f"{len(part)} {what}: {program} findings {where} {option}"
+        f"{len(part)} {what}: {shell('relaxfuzz')} findings {quoted_path(directory)} {option}"
         for what, option, part in parts
         if 0 < len(part) < len(findings)
     ]

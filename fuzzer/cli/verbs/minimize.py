@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fuzzer.store.records import FindingRecord
     from fuzzer.triage.reduce import Reduced
 
-
 _MOST_LINES = 60
 """Lines of a module that are printed on a terminal."""
 
@@ -108,9 +107,8 @@ def _run(options: argparse.Namespace) -> int:
             _save(options.save, source, case)
 
         reduced = reduce(source.case, source.criterion, ReductionPlan(limits, workers, source.start, save))
-    kept = options.repro or options.save
-    if kept is None and options.module is None:
-        kept = options.directory / SCRIPTS / f"{reduced.criterion.id}.py"
+    own = None if options.module is not None else options.directory / SCRIPTS / f"{reduced.criterion.id}.py"
+    kept = options.repro or options.save or own
     _print(reduced, kept, as_json=options.json, begun=source.start is not None)
     if options.module is None:
         _store(options.directory, options.finding, reduced)

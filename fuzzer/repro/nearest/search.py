@@ -82,9 +82,8 @@ def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float =
         if time.monotonic() >= until or not left:
             break
         seen, left = judge.ask(attempt_request, case, text, judge.oracles, sought), left - 1
-        if isinstance(seen, Died) and signature(death_verdict(seen, case.name)).id == sought:
-            seen = Attempt.FAILS
-        if seen is Attempt.FAILS:
+        dies = isinstance(seen, Died) and signature(death_verdict(seen, case.name)).id == sought
+        if dies or seen is Attempt.FAILS:
             failing.append(nearest.edits)
         if seen is Attempt.CHANGED:
             first = nearest

@@ -208,12 +208,10 @@ class Scene:
         for ref in (*self.prepare, *self.judged):
             if ref.is_user:
                 place = Path(ref.factory[0])
-                if place.parent.name:
-                    # Beside the script first; where that directory is not, as in another checkout, from the one that
-                    # the script is run in, as the campaign was.
-                    below = os.path.relpath(place.parent)
-                    places = [str(place.parent), *([] if below.startswith(os.curdir) else [below]), os.curdir]
-                    lines.append(f"sys.path[1:1] = {places}")
+                if roots := [each for each in (place.parent, *ref.roots) if each.name]:
+                    # First from where they are; if they are not there, as in another checkout, from where it is run.
+                    below = [each for each in map(os.path.relpath, roots) if not each.startswith(os.curdir)]
+                    lines.append(f"sys.path[1:1] = {[*map(str, roots), *below, os.curdir]}")
                 lines.append(f"from {place.name.removesuffix('.py')} import {ref.factory[1]}")
         return list(dict.fromkeys(lines))
 
