@@ -86,7 +86,6 @@ class Campaign:
         self._grace = grace(config)
         self._generates = triage is None
         if triage is not None:
-            self._cut.set()
             self._deadline, self._grace = self.clock.elapsed(), triage
         progress.latest = None if self._deadline is None else self._deadline + self._grace
         self._recognizer = KnownFilter(store, known, decisions)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -179,7 +181,8 @@ def test_all_that_is_untriaged_is_triaged_and_that_of_the_users_passes_first(
     words = shlex.split(told)
     assert words[-3:] == ["minimize", str(directory), "--all"]
     assert main([*words[-3:], "--workers", "1", *time_limit]) == 0
-    assert asked == ["Mine"] if time_limit else ["Mine", "FuseOps"]
+    assert ("2 suspects" in capsys.readouterr().out) is not bool(time_limit), "the summary of what has become of them"
+    assert asked == (["Mine"] if time_limit else ["Mine", "FuseOps"])
     with Store.open(directory) as store:
         assert len(store.untriaged()) == (2 if time_limit else 0)
         assert store.meta() == before, "a resume generates what is left"
@@ -203,6 +206,32 @@ def test_triage_of_all_takes_no_other_release_and_no_finding(
     ):
         assert main(["minimize", f"{tmp_path}/{words[0]}", *words[1:]]) == 2
         assert capsys.readouterr().err.endswith(said)
+
+
+def test_triage_of_all_is_ended_by_an_interrupt_and_needs_trust_in_foreign_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def interrupted(job: TriageJob, _workers: Callable[[], IsolatedWorker]) -> TriageResult:
+        asked.append(job.id)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1.0)
+        return TriageResult(job.id, TriageState.GONE)
+
+    monkeypatch.setattr(local, "triage_finding", interrupted)
+    config = Config(seed=7, passes=("FuseOps",), user_passes=(), oracles=(), max_examples=8, seconds=None, workers=1)
+    with Store.create(tmp_path / "out", {**META, "config": config.to_json()}) as store:
+        store.record_shard(shard(0, hit("boom", 5), hit("another", 9)), 1.0)
+    assert main(["minimize", str(tmp_path / "out"), "--all", "--workers", "1"]) == 130
+    assert len(asked) == 1
+    assert "interrupted; run the same command again to resume\n" in capsys.readouterr().err
+    with Store.open(tmp_path / "out", read_only=False) as store:
+        assert len(store.untriaged()) == 2
+        store.disown()
+    assert main(["minimize", str(tmp_path / "out"), "--all"]) == 2
+    assert "--trust" in capsys.readouterr().err
+    assert len(asked) == 1
 
 
 def test_triage_of_all_looks_into_nothing_that_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

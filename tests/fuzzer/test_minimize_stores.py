@@ -143,6 +143,8 @@ def test_a_pass_that_has_changed_since_the_campaign_is_named(
         first = "relaxfuzz: changed since the campaign: own.py; what is minimized is how it fails now\n"
         assert told.startswith(first) is said, "before minutes of work, and not behind them"
         assert ("own.py" in told) is said
+    assert main(["minimize", str(tmp_path / code), "--all"]) == 2
+    assert capsys.readouterr().err.endswith("changed since the campaign: own.py\n")
 
 
 def test_what_kills_the_process_comes_before_other_crashes() -> None:

@@ -519,3 +519,5 @@ def test_commands_name_the_script_from_where_the_campaign_lies(report: Report) -
     run("RF.data.campaign.programs = ['bin/python', 'bin/relaxfuzz']")
     assert run("RF.scriptCommand(RF.finding('0000000001'))").startswith("bin/python 'nights/my one/")
     assert run("RF.minimizing('0000000001')") == "bin/relaxfuzz minimize 'nights/my one' 0000000001"
+    told = " or, for all untriaged findings, bin/relaxfuzz minimize 'nights/my one' --all"
+    assert told in run("RF.findingHead({ ...RF.finding('0000000001'), bindings: null }).textContent")
