@@ -20,7 +20,6 @@ from fuzzer.store.records import FindingRecord
 from relaxkit.passes.same_code import same_code
 
 _AUDIT = Path(__file__).resolve().parent / "audit.toml"
-_PAGES = _AUDIT.parents[1] / "docs" / "upstream"
 _VERDICTS = {"defect": "", "debatable": "judged debatable: ", "ours": "judged no defect of TVM: "}
 
 
@@ -85,13 +84,14 @@ def _report(judged: judgements.Judgement) -> tuple[str, str, str]:
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
     titles = {_report(each): each.better for each in judged if each.better}
-    first = {each.id: each for each in reversed(judged) if each.verdict == "defect"}  # which has the page
-    pages = {each.cause: page.name for each in first.values() if (page := _PAGES / f"{each.id}.md").is_file()}
+    pages = {each.cause: f"{each.id}.md" for each in judgements.of_pages(judged).values()}
+    upstream = {each.cause: each.upstream for each in reversed(judged) if each.upstream.startswith("https:")}
     told = {_report(each): each for each in reversed(judged) if each.verdict == "defect"}
     # One word of what a report of a finding blamed and said: the first that it is a defect, or the last.
     for each in ({_report(each): each for each in judged} | told).values():
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"corpus/judgements.toml: {each.cause}"
-        reported = each.upstream or next((cases[slug].reference for slug in each.cases if slug in cases), "")
+        of_case = next((cases[slug].reference for slug in each.cases if slug in cases), "")
+        reported = each.upstream or upstream.get(each.cause, of_case)
         cause = each.told if each.verdict == "defect" else None
         sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get(_report(each), each.title)
         known = KnownAs(name, sentence, reported, cause=cause, title=title)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import functools
+import html
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from fuzzer.store.known import Cause
+from fuzzer.store.known import Cause, without_numbers
 
 DATA = Path(__file__).resolve().parent / "judgements.toml"
+PAGES = DATA.parents[1] / "docs" / "upstream"
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an independent reader said of a finding.
 
     Attributes:
-        campaign: Seed of its campaign.
+        campaign: Seed of its campaign; 0 for a page of docs/upstream.
         id: Identifier of its signature.
         title: The report's title.
         better: A title that names the cause, where a reader found that the report's does not.
@@ -73,6 +75,19 @@ class Judgements(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(path: Path = DATA) -> tuple[Judgement, ...]:
     """Read the judgements; raises ``msgspec.ValidationError`` for what is none."""
     return msgspec.toml.decode(path.read_bytes(), type=Judgements).judgements
+
+
+def of_pages(judged: tuple[Judgement, ...]) -> dict[str, Judgement]:
+    """Return by id the judgements of the programs that pages show: other programs of an id may have other causes."""
+    lines = {page.stem: page.read_text(encoding="utf-8").partition("\n")[0] for page in PAGES.glob("*.md")}
+    titles = {
+        name: html.unescape(line).removeprefix("# [Bug][Relax] ").replace("\\", "") for name, line in lines.items()
+    }
+    found: dict[str, Judgement] = {}
+    for each in sorted(judged, key=lambda each: bool(each.at_fault)):
+        if each.verdict == "defect" and without_numbers(each.title) == without_numbers(titles.get(each.id, "")):
+            found.setdefault(each.id, each)
+    return found
 
 
 @functools.cache

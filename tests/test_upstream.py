@@ -30,7 +30,7 @@ def generator() -> Any:
 def test_the_pages_are_those_of_the_judgements() -> None:
     upstream = generator()
     judgements = upstream.load()
-    chosen = upstream.written(upstream.chosen(judgements))
+    chosen = upstream.written(upstream.chosen(judgements, upstream.of_pages(judgements)))
     assert {upstream.file_name(each) for each in chosen} == {each.name for each in PAGES}
     titles: Sequence[str] = [
         upstream.title_of(ROOT / "docs" / "upstream" / upstream.file_name(each)) for each in chosen
@@ -49,7 +49,32 @@ def test_what_is_no_defect_or_blames_another_has_no_page() -> None:
         upstream.Judgement(**{**fields, "verdict": verdict, "at_fault": fault, "cause": cause})
         for verdict, fault, cause in (("defect", "", "a"), ("ours", "", "b"), ("defect", "another pass", "c"))
     )
-    assert upstream.chosen([defect, same, ours, other]) == [defect]
+    assert upstream.chosen([defect, same, ours, other], {}) == [defect]
+
+
+def test_a_page_is_judged_by_its_program_and_goes_where_another_has_its_cause() -> None:
+    """Pages of one cause stood side by side: the first judgements of their identifiers were of other programs."""
+    upstream = generator()
+    shown = upstream.of_pages(upstream.load())
+    assert 50 <= len(shown) == len({each.cause for each in shown.values()})
+    assert shown["fe3197c1f8"].cause == "lambda-lift-takes-purity-of-make-closure"
+    again, *_ = shown.values()
+    fields = {name: getattr(again, name) for name in again.__struct_fields__}
+    other, twin = (upstream.Judgement(**{**fields, "id": name}) for name in (again.id, "another"))
+    assert upstream.chosen([], {again.id: other, "another": twin}) == [other]
+
+
+def test_a_page_without_a_cause_gets_that_of_its_program() -> None:
+    upstream = generator()
+    own = upstream.of_pages(upstream.load())["71811b9acb"]
+    page = (ROOT / "docs" / "upstream" / "71811b9acb.md").read_text()
+    head, _, rest = page.partition("### Cause\n")
+    bare = head.replace("\nAlready", "\nPerhaps already") + "### Notes\n" + rest.partition("### Notes\n")[2]
+    assert upstream.with_cause(bare, own) == page
+    assert upstream.with_cause(page, own) == page, "what is there stays"
+    fields = {name: getattr(own, name) for name in own.__struct_fields__}
+    foreign = upstream.Judgement(**{**fields, "reason": "It drops lv77."})
+    assert upstream.with_cause(bare, foreign) == bare, "a name of another program"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))

@@ -2,12 +2,12 @@
 
 python docs/generator/upstream.py [CAMPAIGN ...]
 
-Pages of findings that none of the campaigns given has confirmed stay as they are, and a defect that has a page keeps it
-where its cause is among those that may have one: others name pages.
+Pages of findings that none of the campaigns given has confirmed stay, and get a cause if they have none. A defect
+that has a page keeps it where its cause is among those that may have one: others name pages.
 
 ``corpus/judgements.toml`` holds what the readers said of the findings: they saw the report and TVM's sources, not the
-contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints, which has the place in TVM's
-source and the mend that the reader saw where the page's program is the one that was read. The scripts are not run here: triage ran each before it listed it.
+contract, and had written neither. A page is what ``relaxfuzz repro --markdown`` prints. Its cause is what the reader of
+its program said, whose title it has. The scripts are not run here: triage ran each before it listed it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from corpus.judgements import Judgement, load
+from corpus.judgements import PAGES, Judgement, load, of_pages
+from fuzzer.findings.script_parts import NAMES
+from fuzzer.repro.markdown import cause_section
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import Store
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = ROOT / "docs" / "upstream"
 MOST = 60
 """Pages that are written, the gravest first."""
 LONGEST = 150
@@ -33,14 +34,14 @@ _ADDRESS = r"https://github\.com/apache/tvm/(?:issues|pull)/(\d+)"
 _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
 
 
-def chosen(judgements: Iterable[Judgement]) -> list[Judgement]:
+def chosen(judgements: Iterable[Judgement], shown: Mapping[str, Judgement]) -> list[Judgement]:
     """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first.
 
-    Two causes can have findings of one identifier: the page is that of the cause that was read first.
+    Two causes can have findings of one identifier: the page that is there is of its program, a new one of the first.
     """
     causes: dict[str, Judgement] = {}
     named: set[str] = set()
-    for each in judgements:
+    for each in (*shown.values(), *(each for each in judgements if each.id not in shown)):
         if each.verdict == "defect" and not each.at_fault and each.cause not in causes and each.id not in named:
             causes[each.cause] = each
             named.add(each.id)
@@ -56,7 +57,7 @@ def figures(judgements: Sequence[Judgement]) -> list[str]:
         defects = [each for each in here if each.verdict == "defect"]
         blamed = sum(not each.at_fault for each in defects)
         agreed = sum(each.severity == each.judged_severity for each in defects)
-        cells = (campaign, len(here), *(verdicts[name] for name in ("defect", "debatable", "ours")))
+        cells = (campaign or "pages reread", len(here), *(verdicts[name] for name in ("defect", "debatable", "ours")))
         rows.append(f"| {' | '.join(map(str, cells))} | {blamed} of {len(defects)} | {agreed} of {len(defects)} |")
     head = (
         "| campaign | judged | defects | debatable | not a TVM defect | fault located correctly | severity confirmed |"
@@ -114,9 +115,22 @@ def script_of(text: str) -> str:
     return str(re.findall(r"```python\n(.*?)```", steps, flags=re.DOTALL)[-1])
 
 
+def with_cause(text: str, judgement: Judgement) -> str:
+    """Return a page that has no cause with what the reader of its program said, and where that is reported."""
+    told, environment = judgement.told, re.search(r"^\* TVM: (\S+)$", text, re.MULTILINE)
+    if environment is None or "\n### Cause\n" in text or not _names(told.reason) <= _names(script_of(text)):
+        return text
+    text = text.replace("### Notes\n", f"{cause_section(told, environment[1])}\n### Notes\n", 1)
+    return text.replace("\nPerhaps already", "\nAlready", 1) if told.upstream else text
+
+
+def _names(text: str) -> set[str]:
+    return set(NAMES.findall(text))
+
+
 def written(pages: Iterable[Judgement]) -> list[Judgement]:
     """Return the defects whose pages are there."""
-    return [each for each in pages if (TARGET / file_name(each)).exists()]
+    return [each for each in pages if (PAGES / file_name(each)).exists()]
 
 
 def file_name(judgement: Judgement) -> str:
@@ -149,12 +163,12 @@ def confirmed(campaign: Path) -> frozenset[str]:
 def main(campaigns: Sequence[Path]) -> None:
     """Write the pages and their index; pages of defects that may no longer have one go."""
     judgements, given = load(), {each: confirmed(each) for each in campaigns}
-    TARGET.mkdir(exist_ok=True)
-    may = chosen(judgements)
+    PAGES.mkdir(exist_ok=True)
+    may = chosen(judgements, of_pages(judgements))
     room = MOST - len(written(may))
     pages: list[Judgement] = []
     for each in may:
-        place = TARGET / file_name(each)
+        place = PAGES / file_name(each)
         campaign = next((path for path, ids in given.items() if each.id in ids), None)
         if campaign is not None and (place.exists() or room):
             text = re.sub(r"[ \t]+$", "", issue(campaign, each), flags=re.MULTILINE)
@@ -164,11 +178,15 @@ def main(campaigns: Sequence[Path]) -> None:
         if place.exists():
             pages.append(each)
     names = {file_name(each) for each in pages}
-    for old in TARGET.glob("*.md"):
+    for old in PAGES.glob("*.md"):
         if old.name not in names:
             old.unlink()
-    titles = [title_of(TARGET / file_name(each)) for each in pages]
-    (TARGET / "index.md").write_text(index(judgements, pages, titles), encoding="utf-8")
+    shown = of_pages(judgements)
+    for each in (each for each in pages if each.id in shown):
+        place = PAGES / file_name(each)
+        place.write_text(with_cause(place.read_text(encoding="utf-8"), shown[each.id]), encoding="utf-8")
+    titles = [title_of(PAGES / file_name(each)) for each in pages]
+    (PAGES / "index.md").write_text(index(judgements, pages, titles), encoding="utf-8")
 
 
 if __name__ == "__main__":

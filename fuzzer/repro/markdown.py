@@ -19,7 +19,7 @@ from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, s
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
     from fuzzer.findings.script_parts import ScriptParts
-    from fuzzer.store.known import KnownAs
+    from fuzzer.store.known import Cause, KnownAs
     from fuzzer.store.records import CampaignInfo, FindingRecord
     from oracles.core.verdict import Evidence, Verdict
 
@@ -81,6 +81,7 @@ def bug_report(
     elif frames := _told_frames(shown):
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
     reported = known.reported if known is not None else ""
+    cause = known.cause if known is not None and known.same_program else None
     perhaps = "Already" if known is not None and (known.listed or known.same_program) else "Perhaps already"
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
@@ -93,7 +94,7 @@ def bug_report(
         f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
-        "" if known is None else _cause(known, info),
+        "" if cause is None else cause_section(cause, info.tvm_version, reported),
         f"### Notes\n\n{_notes(finding, parts, module, directory)}",
         "" if own else "### Triage\n\n* needs-triage\n",
     ]
@@ -214,16 +215,14 @@ def _bisection(bisected: Bisected | None) -> str:
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
-def _cause(known: KnownAs, info: CampaignInfo) -> str:
-    """Tell what somebody has read in TVM's source of this program, with links to it in the release that was tested."""
-    if (cause := known.cause) is None or not known.same_program:
-        return ""
-    place = _SOURCE.sub(lambda found: _linked(found, info.tvm_version), _prose(cause.place))
+def cause_section(cause: Cause, release: str, reference: str = "") -> str:
+    """Tell what somebody has read in TVM's source of a program, with links to it in the release that was tested."""
+    place = _SOURCE.sub(lambda found: _linked(found, release), _prose(cause.place))
     lines = (
         f"### Cause\n\n{_prose(cause.reason)}",
         f"Where: {place}" if place else "",
         f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
-        f"Upstream: {_line(cause.upstream or known.reference) or 'no existing issue or pull request was found'}",
+        f"Upstream: {_line(cause.upstream or reference) or 'no existing issue or pull request was found'}",
     )
     return unbroken("\n\n".join(filter(None, lines))) + "\n"
 
