@@ -13,6 +13,10 @@ import tvm
 from tvm import relax, tirx
 
 from relaxkit.ir.domain import Given
+from relaxkit.ir.functions import relax_items
+from relaxkit.ir.retype import Invalid, dtype_of
+from relaxkit.ir.sketch.emit import emit
+from relaxkit.ir.sketch.sketch import take
 from relaxkit.passes.pass_ref import PassRef, namespace
 
 CONFIGURED = "configured"
@@ -58,12 +62,15 @@ def binding_of(expression: str) -> tuple[str, Any]:
 
 
 def misfit(name: str, expression: str, module: Any) -> str:
-    """Say why the values of a ``BindParams`` are not for this module; empty when they are.
+    """Say why the values of a ``BindParams`` or ``BindSymbolicVars`` are not for this module; empty when they are.
 
     Arguments are drawn for the module as it is given.  An earlier pass of the pipeline may have bound its dims to other
     numbers (``BindSymbolicVars``) or changed its dtypes, and the answers of the user then contradict each other; so
-    may what makes a module smaller.
+    may what makes a module smaller.  A number for a dim may also be one that an operator does not take, which only
+    shows when the types of the module are inferred with it.
     """
+    if name == "BindSymbolicVars":
+        return _contradicted(expression, module)
     if name != "BindParams":
         return ""
     try:
@@ -75,6 +82,25 @@ def misfit(name: str, expression: str, module: Any) -> str:
         value = values.get(parameter.name)
         if value is not None and isinstance(parameter.ty, relax.TensorType) and not _fits(value, parameter.ty):
             return "a value has another shape or dtype than its parameter"
+    return ""
+
+
+def _contradicted(expression: str, module: Any) -> str:
+    """Say that type inference rejects the module with the numbers of a ``BindSymbolicVars`` in the place of dims."""
+    try:
+        arguments = arguments_of(expression)
+        numbers = {dim: int(value) for dim, value in _items(arguments.get("0", {}))}
+    except (NotLiteral, TypeError):
+        return ""
+    named, sketch = arguments.get("1"), take(module)
+    for function in (f for var, f in relax_items(module) if named in (None, var.name_hint)):
+        for dim in relax.analysis.defined_symbolic_vars(function):
+            if dim.name in numbers:
+                sketch.retype.symbols[dim] = tirx.IntImm(dtype_of(dim), numbers[dim.name])
+    try:
+        emit(sketch)
+    except Invalid as error:
+        return "an operator does not take the number of a dim" if error.__cause__ is not None else ""
     return ""
 
 

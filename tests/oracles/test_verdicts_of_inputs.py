@@ -38,6 +38,15 @@ def two_of_a_dim() -> Module:
     return builder.get()
 
 
+def normed() -> Module:
+    """Statistics of one channel, of n channels: type inference takes them, and no n but 1."""
+    n, builder = tirx.Var("n", "int64"), relax.BlockBuilder()
+    x, statistics = relax.Var("x", tensor((1, n))), relax.Var("s", tensor((1,)))
+    with builder.function("predict", [x, statistics]):
+        builder.emit_func_output(builder.emit(relax.op.nn.batch_norm(x, *[statistics] * 4, axis=1)))
+    return builder.get()
+
+
 def one_weight() -> Module:
     """A parameter that is bound; the minimizer gives it a simpler type and leaves the value as it was."""
     builder, p = relax.BlockBuilder(), relax.Var("p", tensor((2,)))
@@ -192,6 +201,10 @@ THREE = bound('np.arange(3).astype("float32")')
         Row(f"dims-{m}-{oracle}", two_of_a_dim, (ref("BindSymbolicVars", f'{{"m": {m}}}'), THREE), *said, oracle=oracle)
         for m, said in ((2, (SKIP, MISFIT)), (3, (PASS,)))
         for oracle in (OracleName.WELL_FORMED, OracleName.NUMERIC)
+    ),
+    *(
+        Row(f"channels-{n}", normed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
+        for n, said in ((1, (PASS,)), (3, (SKIP, "an operator does not take the number of a dim")))
     ),
     *(
         Row(f"value-{value}-{oracle}", one_weight, (bound(value),), *said, oracle=oracle)
