@@ -37,7 +37,11 @@ class OperatorRule:
     same: bool = False
 
 
-_RESHAPED = "(relax.op.reshape({0}, call.ty.shape) if isinstance(call.ty.shape, relax.ShapeExpr) else call)"
+# Not to dims of 0, which mean "as before": test_op_manipulate.py in TVM's tests, (2, 3, 0, 5) for (2, 3, 4, 5).
+_RESHAPED = (
+    "(relax.op.reshape({0}, call.ty.shape) if isinstance(call.ty.shape, relax.ShapeExpr) "
+    'and all(getattr(dim, "value", 1) for dim in call.ty.shape.values) else call)'
+)
 RULES: tuple[OperatorRule, ...] = (
     OperatorRule("relax.subtract", 2, "relax.op.add({0}, relax.op.negative({1}))"),
     OperatorRule("relax.add", 2, "relax.op.multiply({0}, relax.const(2, {dtype}))", same=True),
