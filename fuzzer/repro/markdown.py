@@ -170,12 +170,9 @@ def _sentence(text: str) -> str:
 
 def _environment(info: CampaignInfo) -> str:
     facts = (
-        ("TVM", info.tvm_version),
-        ("tvm-ffi", info.ffi_version),
-        ("Python", platform.python_version()),
-        ("Operating system", f"{platform.system()} {platform.machine()}"),
-        ("Target", "llvm (CPU)"),
-    )
+        ("TVM", info.tvm_version), ("tvm-ffi", info.ffi_version), ("Python", platform.python_version()),
+        ("Operating system", f"{platform.system()} {platform.machine()}"), ("Target", "llvm (CPU)"),
+    )  # fmt: skip
     return "".join(f"* {name}: {_line(value)}\n" for name, value in facts if value)
 
 
@@ -266,10 +263,6 @@ def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: P
             f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
             f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
         )
-    passes = finding.shown_case.passes
-    lines = [
-        f"* Pass: {_code(finding.culprit)}",
-        *([f"* Passes, in order: {', '.join(_code(ref.expression) for ref in passes)}"] if len(passes) > 1 else []),
-        f"* Found by fuzzing with relaxfuzz; {smaller}.",
-    ]
-    return "\n".join(lines) + "\n"
+    passes = [_code(ref.expression) for ref in finding.shown_case.passes]
+    order = f"* Passes, in order: {', '.join(passes)}\n" if len(passes) > 1 else ""
+    return f"* Pass: {_code(finding.culprit)}\n{order}* Found by fuzzing with relaxfuzz; {smaller}.\n"

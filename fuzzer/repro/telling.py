@@ -122,14 +122,14 @@ def special(module: Any, operator: str) -> str:
 
 
 def _alignment(module: Any) -> str:
-    buffers = [buffer for each in _kernels(module) for buffer in buffers_of(each) if buffer is not None]
+    buffers = [buffer for each in kernels(module) for buffer in buffers_of(each) if buffer is not None]
     others = [buffer.data_alignment for buffer in buffers if buffer.data_alignment != _ALIGNMENT]
     return f"when a PrimFunc has a buffer of alignment {others[0]}" if others else ""
 
 
 def _form(module: Any) -> str:
     """Say what is special of the form of a kernel."""
-    for kernel in _kernels(module):
+    for kernel in kernels(module):
         if not isinstance(kernel.body, tvm.s_tir.SBlockRealize):
             return "when a PrimFunc has no root block"
         (inner,) = nodes(kernel.body.block.body, tvm.s_tir.SBlock)
@@ -141,7 +141,8 @@ def _form(module: Any) -> str:
     return _alignment(module)
 
 
-def _kernels(module: Any) -> list[Any]:
+def kernels(module: Any) -> list[Any]:
+    """Return the kernels of a module."""
     return [each for each in module.functions.values() if isinstance(each, tvm.tirx.PrimFunc)]
 
 
@@ -158,11 +159,8 @@ def _loose(place: Any) -> str:
     if relax.analysis.type_base_check(declared, inferred) != relax.analysis.BaseCheckResult.PASS:
         return ""
     lacking = {*_lacking([*flat(declared)])} - {*_lacking([*flat(inferred)])}
-    return (
-        f"a variable has no {lacking.pop()}"
-        if len(lacking) == 1
-        else "a variable has a less specific type than its value"
-    )
+    what = f"no {lacking.pop()}" if len(lacking) == 1 else "a less specific type than its value"
+    return f"a variable has {what}"
 
 
 def _lacking(leaves: list[Any]) -> list[str]:

@@ -29,6 +29,7 @@ from fuzzer.repro.telling import returning_nothing, special, surroundings
 from fuzzer.repro.told import Told
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
+from oracles.metamorphic import environment
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
 from oracles.semantics.single import SingleCall, given_to
@@ -46,7 +47,7 @@ from relaxkit.passes.contract import OracleName
 from relaxkit.runtime.values import arrays_in
 
 MOST = 110
-_LOST = (Part.OPERAND_GONE, Part.ATTRIBUTE)
+_GONE, _LOST = Part.OPERATOR_GONE, (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _KEPT = {each.claim for each in KEPT.values()}
 AGAIN = ", run on its own output, "
 """What a title puts before what a second run does."""
@@ -68,6 +69,7 @@ _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
 _SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function |with \w+=).*")
 """Where it happens, or an attribute, behind what it hangs on."""
+_OPERATOR = re.compile(r"^( on relax\.[\w.]+).*")
 _ATTRIBUTE = re.compile(r"^ when (\w+) of (relax\.\S+) is (?=\S)")
 _WHOSE = ", whose "
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
@@ -97,7 +99,7 @@ def title_of(
         title = "" if tell is None else tell(verdict.culprit, told)
     except Exception:  # of what TVM cannot do once more with these modules; a script is worth more than its title
         title = ""
-    if title.startswith(f"{verdict.culprit} ") and blame and not told.names_operator:
+    if title.startswith((f"{verdict.culprit} ", f"{verdict.culprit}, ")) and blame and not told.names_operator:
         both = f"{blame} {'behind' if verdict.oracle is OracleName.NUMERIC else 'in'} {title}"
         title = both if len(both) <= MOST else f"{blame}{title.removeprefix(verdict.culprit)}"
     elif blame and verdict.culprit.startswith(_BUILD):
@@ -113,7 +115,8 @@ def _fit(head: str, when: str = "", rest: str = "", ends: str = _CLAUSE) -> str:
     when = first if len(when) + len(rest) > room >= len(first) + len(rest) else when
     short, bare = (_clause(rest, left, ends) for left in (room - len(when), room))
     if len(when) > room or (bare and not short and not when.startswith(" when")):
-        when, short = "", bare
+        on = _OPERATOR.sub(r"\1", when)
+        when, short = (on, left) if (left := _clause(rest, room - len(on), ends)) else ("", bare)
     if len(head) <= MOST:
         cut_off = "" if when and ends == _CLAUSE else _words(rest, room - len(when))
         when = _ATTRIBUTE.sub(r" on \2 with \1=", when)
@@ -159,7 +162,8 @@ def _crash(culprit: str, told: Told) -> str:
     if entered is not None and (done := spoiled(*entered, told.evidence)):
         return _fit(f"{told.asked} {done}", "", told.error)
     if not (place := told.evidence.details.place):
-        return _fit(f"{culprit} fails", told.when, told.error)
+        made_of = "" if told.when or "relax." in told.error else told.made_of
+        return _fit(f"{culprit} fails{made_of}", told.when, told.error)
     when = told.when if told.nearest or told.when.startswith("on") else ""  # the line says more than a guess
     error = told.error if " " in told.error[2:] or not told.error else f": {told.evidence.kind}{told.error}"
     return _fit(f"{culprit} fails at {place}", when, error, _SENTENCE)
@@ -187,9 +191,8 @@ def _well_formed(culprit: str, told: Told) -> str:
             return _fit(f"{culprit} {what}", told.around)
         for what in contradictions(*told.modules):
             return _fit(f"{culprit} {what}")
-        return _fit(
-            f"{culprit} leaves a call that does not fit", told.around, f": {essence(evidence, evidence.observed)}"
-        )
+        said = f": {essence(evidence, evidence.observed)}"
+        return _fit(f"{culprit} leaves a call that does not fit", told.around, said)
     for name, function in relax_functions(told.modules[1]):
         if not tvm_ffi.structural_equal(function.ret_ty, function.body.ty, map_free_vars=True):
             return _fit(f"{culprit} changes what {name} returns, but not its declared result type", told.around)
@@ -200,7 +203,7 @@ def _outdated(told: Told) -> Iterator[str]:
     """Yield the functions whose result type the pass changes, which others call."""
     called = {callee_name(getattr(each, "op", each)) for each in expressions_in(told.modules[1])}
     for each in (each for each in told.changes if each.name == "the result type" and each.owner in called):
-        types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not that of its calls"
+        types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not its calls"
         yield f"changes {_returned(each.owner, told.modules[0])} {types}"
 
 
@@ -220,7 +223,7 @@ def _postcondition(culprit: str, told: Told) -> str:
     if function:
         return _fit(essence(told.evidence, done))
     said = f" {essence(told.evidence, done)}" if done else f": {seen_line(told.evidence)}"
-    how = next((f": it {each.change}" for each in told.changes if done and each.part is Part.OPERATOR_GONE), "")
+    how = next((f": it {each.change}" for each in told.changes if done and each.part is _GONE), "")
     return _fit(f"{culprit}{said}", "" if how else told.around, how)
 
 
@@ -256,17 +259,23 @@ def _locality(culprit: str, told: Told) -> str:
         how = how if again.error and other.error else f"when a function is called `{names[0]}`"
     if (error := again.error or plain.error) is not None:
         return _fit(f"{culprit} fails", f"{'' if again.error else 'except '}{how}", f": {essence(error)}")
-    changes = (each for each in differences(plain.module, again.module) if each.part is not Part.FUNCTION_NEW)
-    return _fit(f"{culprit}, {how}, {next(changes).change}")
+    return _fit(f"{culprit}, {how}, {_apart(subject.module, plain.module, again.module)}")
+
+
+def _apart(given: tvm.IRModule, plain: tvm.IRModule, other: tvm.IRModule) -> str:
+    """Tell what a run does unlike a plain one: what it does not drop, else what first differs."""
+    dropped = [{each.before for each in differences(given, one) if each.part is _GONE} for one in (plain, other)]
+    found = [each.change for each in differences(plain, other) if each.part is not Part.FUNCTION_NEW]
+    return next(iter([*(f"does not drop {each}" for each in sorted(dropped[0] - dropped[1])), *found]))
 
 
 def _environment(culprit: str, told: Told) -> str:
     details = told.evidence.details
     if not details.error:
-        return _fit(f"{culprit} gives a different module {details.circumstance}", told.when)
+        run = next(environment.reruns(told.subject))
+        return _fit(f"{culprit}, {details.circumstance}, {_apart(*told.modules, run.again.module)}")
     how = ", but not" if details.stage is Phase.FIRST_RUN else ""
-    error = essence(told.evidence, details.error)
-    return _fit(f"{culprit} fails{how} {details.circumstance}", told.when, f": {error}")
+    return _fit(f"{culprit} fails{how} {details.circumstance}", told.when, f": {essence(told.evidence, details.error)}")
 
 
 def _numeric(culprit: str, told: Told) -> str:
@@ -330,12 +339,11 @@ def _numeric(culprit: str, told: Told) -> str:
         does = [_lost(told.changes)]
     elif told.when.startswith("when"):
         does = [f"goes wrong {told.when}"]
-    elif told.is_users:  # which of its changes is wrong is told by ``rewrite`` alone
+    elif told.is_users or not told.changes:  # which of a user's changes is wrong is told by ``rewrite`` alone
         does = []
     else:
-        change = told.changes[0].change if told.changes else ""
-        ranked = _ranked(told.changes[0], told.modules[0]) if told.changes else ""
-        does = [_with_attributes(told), ranked, change, re.split(" from | with ", change)[0]] if change else []
+        change, ranked = told.changes[0].change, _ranked(told.changes[0], told.modules[0])
+        does = [_with_attributes(told), ranked, change, re.split(" from | with ", change)[0]]
     bare = returns.partition(" at index")[0]
     ends = [f": {details.entry} returns {end}" for end in (returns, bare)]
     lines = [f"{culprit} {each}{end}" for each in told.rewrite for end in (*ends, f": {bare}", "")]
@@ -360,11 +368,9 @@ def _ranked(found: Difference, module: tvm.IRModule) -> str:
         name = operator_of(call)
         if name and name in found.change and len({*ranks}) > 1:
             ranked = f"{name} of {' and '.join(f'{rank}-D' for rank in ranks)}"
-            return (
-                f"gives {ranked} other operands"
-                if found.part is Part.OPERAND
-                else found.change.replace(name, ranked, 1)
-            )
+            if found.part is Part.OPERAND:
+                return f"gives {ranked} other operands"
+            return found.change.replace(name, ranked, 1)
     return found.change
 
 
@@ -387,7 +393,7 @@ def _with_attributes(told: Told) -> str:
     found = told.changes[0]
     if found.part in _LOST:
         return _lost(told.changes)
-    gone = found.before if found.part in (Part.OPERATORS, Part.OPERATOR_GONE) else ""
+    gone = found.before if found.part in (Part.OPERATORS, _GONE) else ""
     calls = (each for each in expressions_in(told.modules[0]) if gone and operator_of(each) == gone)
     given = next((given_to(each) for each in calls), {})
     listed = ", ".join(f"{name}={value}" for name, value in given.items())

@@ -18,7 +18,7 @@ from fuzzer.repro.essence import essence, is_bare
 from fuzzer.repro.miscomputed import miscomputed
 from fuzzer.repro.module.source import module_source
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, special, surroundings, telling
+from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, kernels, special, surroundings, telling
 from oracles.core.blame import entering, run_inside
 from oracles.measure.input_variations import Variation
 from oracles.measure.inputs import materialize
@@ -34,6 +34,7 @@ from relaxkit.passes.contracts import CONTRACTS
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
 _SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
+_MANY = 3
 _CONDITION = re.compile(r"when|on an? |on \S+ of (?!the )")
 _UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
 
@@ -98,9 +99,8 @@ class Told(FailingCase):
             edits = [*dict.fromkeys(edits)]
             return f"{name} ({', '.join(edits)})" if edits[1:] else f"{name}.{edits[0]}"
         known = {name_of(param) for _, function in relax_functions(module) for param in function.params}
-        keywords = next(
-            (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name), ""
-        )
+        texts = (keywords_text(name, ref.expression, known) for ref in self.case.passes if ref.name == name)
+        keywords = next(texts, "")
         return f"{name}({keywords})" if keywords else name
 
     @cached_property
@@ -176,6 +176,13 @@ class Told(FailingCase):
             told = f"{marks}{of}"
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
         return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
+
+    @property
+    def made_of(self) -> str:
+        """What a small module has, of which nobody knows that the failure hangs on it: its operators, or a kernel."""
+        module = load_module(self.case)
+        names = sorted(operators_of(module)) or ["a PrimFunc"] * bool(kernels(module))
+        return f" on a module with {' and '.join(names)}" if self.minimized and 0 < len(names) < _MANY else ""
 
     @cached_property
     def passing(self) -> Any:

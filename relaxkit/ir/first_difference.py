@@ -46,7 +46,7 @@ class Part(enum.Enum):
     BODY = "changes the body of {owner}", ""
     FUNCTION_GONE = "drops the function {owner}", "on {kind}"
     FUNCTION_NEW = "adds the function {owner}", ""
-    MODULE = "changes {owner} of the module", "when the module has {owner}"
+    MODULE = "changes the module's list of {owner}s", "when the module lists {owner}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,9 @@ def differences(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[Differenc
         if not _same(ours[name], theirs[name]):
             yield from [*_of_function(name, ours[name], theirs[name])] or [Difference(Part.BODY, name)]
     for name in sorted(ours.keys() - theirs.keys()):
-        kind = f"a {'public' if is_public(ours[name]) else 'private'} function"
-        yield Difference(
-            Part.FUNCTION_GONE, name, kind=kind if isinstance(ours[name], relax.Function) else "a PrimFunc"
-        )
+        kind = f"{'public' if is_public(ours[name]) else 'private'} function"
+        kind = f"a {kind if isinstance(ours[name], relax.Function) else 'PrimFunc'}"
+        yield Difference(Part.FUNCTION_GONE, name, kind=kind)
     yield from (Difference(Part.FUNCTION_NEW, name) for name in sorted(theirs.keys() - ours.keys()))
     for key in sorted({*map(str, before.global_infos), *map(str, after.global_infos)}):
         if not tvm_ffi.structural_equal(before.global_infos.get(key), after.global_infos.get(key)):
@@ -194,7 +193,7 @@ def type_texts(old: Any, new: Any) -> tuple[str, str]:
         if all(dims) and dims[0] != dims[1] and dtypes[0] == dtypes[1]:
             return dims[0], dims[1]
         if dims[0] == dims[1] and dtypes[0] == dtypes[1] and (old.vdevice is None) != (new.vdevice is None):
-            return ("no vdevice", "a vdevice") if old.vdevice is None else ("a vdevice", "no vdevice")
+            return ("no vdevice", "one") if old.vdevice is None else ("a vdevice", "none")
     return value_text(old), value_text(new)
 
 

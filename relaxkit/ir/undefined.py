@@ -181,8 +181,8 @@ def _without(var: Any, name: str, given: Mapping[str, relax.Function], after: tv
         if user == "relax.call_builtin_with_ctx":
             user = callee_name(value.args[0]).removeprefix("vm.builtin.")
         if user:
-            what = "the result of another" if origin == f"{_RESULT}{user}" else origin
-            return f"gives {user} {what} before it is bound"
+            gives = "uses" if origin == f"{_RESULT}{user}" else f"gives {user}"
+            return f"{gives} {origin} before it is bound"
     was = next((place for place in places(given[name]) if bound(place) == origin), None) if name in given else None
     lost = was is not None and (origin, was.local) not in [(bound(place), place.local) for place in places(function)]
     does = "returns" if any(each.same_as(var) for each in expressions(function.body.body)) else "uses"

@@ -274,7 +274,11 @@ def test_a_case_of_an_option_is_no_finding_without_it() -> None:
 def test_a_cause_is_certain_only_of_the_program_that_was_read() -> None:
     """UpdateVDevice edits a parameter, or the module's list of devices: one identifier, two programs."""
     head = "UpdateVDevice modifies its input module: it changes"
-    for what, same in (("the device of x7", "the device of x"), ("vdevice of the module",) * 2, ("a constant", "")):
+    for what, same in (
+        ("the device of x7", "the device of x"),
+        ("the module's list of vdevices",) * 2,
+        ("a constant", ""),
+    ):
         parts = ScriptParts("x7", False, Words(f"{head} {what}", "a", "b"))
         (known,) = tell([replace(FOUND, id="0cb85ea080", culprit="UpdateVDevice", parts=parts)]).values()
         assert (known.certain, known.same_program) == (True, bool(same))

@@ -190,7 +190,7 @@ def test_a_wrong_gradient_is_told_by_its_slopes_or_by_its_type(slug: str, words:
         ),
         (
             Loose, "ConvertLayout", "relax.transform.ConvertLayout({})", OracleName.CRASH,
-            "ConvertLayout fails: one of two layouts is unknown",
+            "ConvertLayout fails on a module with relax.rsqrt: one of two layouts is unknown",
         ),
         (
             Branches, "FuseOps", "", OracleName.CRASH,
@@ -444,7 +444,7 @@ FLOWING = """
         (BLOCKS, ADDED, OracleName.WELL_FORMED,
          "DataflowBlockRewrite.add puts a copy of one dataflow block in the place of another"),
         (VARIED, "", OracleName.WELL_FORMED,
-         "LegalizeOps changes the result of relax.variance in f1 from uint32 to int64, but not that of its calls"),
+         "LegalizeOps changes the result of relax.variance in f1 from uint32 to int64, but not its calls"),
         (BROADCAST, "", OracleName.NUMERIC,
          "ExpandMatmulOfSum moves relax.matmul before relax.add of 2-D and 1-D: main returns "),
         (PLACED, MOVED, OracleName.ROUNDTRIP,
@@ -473,6 +473,73 @@ def test_a_name_is_told_only_where_another_would_do_no_harm() -> None:
     case = replace(case_of(module, "MergeCompositeFunctions"), input_seed=1)
     said = title_of(case, failed(case, OracleName.LOCALITY))
     assert said.startswith("MergeCompositeFunctions fails beside other functions")
+
+
+@I.ir_module
+class Discarded:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        lv = R.abs(x)  # noqa: F841  # nothing uses it: that is the point
+        return x
+
+
+@I.ir_module
+class Folded:
+    @R.function
+    def main() -> R.Tensor((1,), "float32"):
+        return R.abs(R.const([1.0], "float32"))
+
+
+@pytest.mark.parametrize(
+    ("module", "ref", "oracle", "seed", "title"),
+    [
+        (
+            Discarded, PassRef("InlinePrivateFunctions", "relax.transform.InlinePrivateFunctions()"),
+            OracleName.LOCALITY, 484080053, "InlinePrivateFunctions, beside other functions, does not drop relax.abs",
+        ),
+        (
+            Folded, PassRef("build:zero", "relax.get_pipeline()"), OracleName.ENVIRONMENT,
+            292622218, "FoldConstant, under testing.immutable_module, does not drop tir_abs",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_pass_drops_only_without_other_things_is_told(
+    module: Any, ref: PassRef, oracle: OracleName, seed: int, title: str
+) -> None:
+    case = Case(str(tvm.ir.save_json(module)), (ref,), seed)
+    verdict = failed(case, oracle)
+    assert title_of(case, verdict) == title
+    assert title_of(case, verdict, blame="Inner") == f"Inner in {title}"
+
+
+def test_an_operator_is_told_before_the_end_of_a_message() -> None:
+    @I.ir_module
+    class Unknown:
+        @R.function
+        def main(x: R.Tensor(dtype="float32")) -> R.Tensor(dtype="float32"):
+            return R.argsort(x, axis=-1, descending=False, dtype="float32")
+
+    case = case_of(Unknown, "DispatchSortScan", "relax.backend.DispatchSortScan()")
+    said = "DispatchSortScan fails on relax.argsort: emit_te now only supports Tensor that has ShapeExpr shape"
+    assert title_of(case, failed(case, OracleName.CRASH)) == said
+
+
+def test_a_second_run_is_compared_with_the_first() -> None:
+    @I.ir_module
+    class Lifted:
+        @R.function
+        def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            R.func_attr({"num_input": 0})
+            return R.builtin.stop_lift_params(x)
+
+    case = case_of(Lifted, "LiftTransformParams")
+    script = repro_script(case, failed(case, OracleName.IDEMPOTENCE), nearest=False, full=False)
+    assert '+        x: R.Tensor((1,), dtype="float32")\n' in script.parts.change
+    assert "stop_lift_params" not in script.parts.change, "that is gone after the first run"
 
 
 def test_wrong_values_are_told_with_what_the_pass_did(tmp_path: Path) -> None:
@@ -731,7 +798,7 @@ def test_a_function_whose_result_changes_and_not_its_calls_is_told_and_shown_sho
     case = case_of(Summed, "summed", f"user:{tmp_path / 'edits.py'}:summed")
     verdict = failed(case, OracleName.WELL_FORMED)
     assert title_of(case, verdict) == (
-        "summed changes the result of relax.exp in f1 from shape (2,) to shape (), but not that of its calls"
+        "summed changes the result of relax.exp in f1 from shape (2,) to shape (), but not its calls"
     )
     script = repro_script(case, verdict, nearest=False, full=False)
     assert not script.why_long
@@ -1055,7 +1122,8 @@ def test_a_condition_is_told_only_where_it_does_not_hold_of_a_module_that_passes
     exact = line.replace("R.Tensor", 'R.Tensor((1,), dtype="float32")')
     said = " when a variable has a less specific type than its value"
     same, lacking = ((line, f"{line}  # the same"),), ((line, f"{exact}  # exact"),)
-    for other, failing, condition in ((exact, (same,), said), (f"{line} ", (), ""), (exact, (same, lacking), "")):
+    bare = " on a module with relax.rsqrt"
+    for other, failing, condition in ((exact, (same,), said), (f"{line} ", (), bare), (exact, (same, lacking), bare)):
         title = title_of(case, verdict, Nearest("change", ((line, other),), failing))
         assert title == f"ConvertLayout fails{condition}: one of two layouts is unknown"
 

@@ -119,6 +119,7 @@ def idempotence(scene: Scene) -> Iterator[Showing]:
         return
     lines = [*scene.applied("Once", BEFORE), *scene.applied("Twice", "Once")]
     if scene.kind == "ill-formed":
-        yield ill_formed(lines, "Twice", scene.run(scene.after).module)
+        twice = scene.run(scene.after).module
+        yield replace(ill_formed(lines, "Twice", twice), compared=(scene.after, twice))
         return
     yield raises(evidence, lines, evidence.details.error or evidence.message)

@@ -337,9 +337,9 @@ def test_what_a_type_does_not_say_is_unknown(ty: Any, said: str) -> None:
 
 def test_types_that_differ_in_the_device_alone_are_told_by_it() -> None:
     bare, placed = (relax.TensorType((1,), "float32", device) for device in (None, relax.VDevice("llvm", 0, "global")))
-    assert type_texts(bare, placed) == ("no vdevice", "a vdevice")
+    assert type_texts(bare, placed) == ("no vdevice", "one")
     tuples = (relax.TupleType([placed]), relax.TupleType([bare]))
-    assert type_texts(*tuples) == ("a vdevice", "no vdevice")
+    assert type_texts(*tuples) == ("a vdevice", "none")
 
 
 def test_a_dtype_that_is_unknown_is_no_none() -> None:
