@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from planted.catalogue import HERE
+from planted.generated import module
 
 from fuzzer.repro.checks.check import error_words, fragments
+from fuzzer.repro.checks.well_formed import check_signatures
 from oracles.core.verdict import Evidence
+from relaxkit.passes.pass_ref import import_file
 
 
 def test_fragments_are_the_distinctive_words() -> None:
@@ -100,3 +104,11 @@ def test_a_message_of_few_words_is_told_by_the_place_that_it_comes_from() -> Non
     )
     for frame in ((), ("ir/transform.py:__call__",), ("src/a.cc:operator()",)):
         assert error_words(Evidence("ValueError", "no", frame), "0.27") == "['no']", "no place that is the pass's"
+
+
+@pytest.mark.parametrize("planted", ["renames_public", "hides_public"])
+def test_the_check_of_signatures_sees_functions_that_callers_no_longer_find(planted: str) -> None:
+    """By their symbols: a function that became private still has its name in the module."""
+    made, factories = module(0), import_file(HERE / "well_formed.py")
+    assert check_signatures(made, [getattr(factories, planted)()])[0] == "BUG"
+    assert check_signatures(made, [getattr(factories, f"{planted}_clean")()])[0] == "OK"

@@ -45,8 +45,9 @@ SHOWN = (
     "crash.py:third_function", "mutation.py:attribute", "mutation.py:parameter_names", "determinism.py:counter",
     "sequential.py:call_stack", "idempotence.py:alias_each_run", "idempotence.py:second_run_fails",
     "locality.py:numbered", "locality.py:only_one", "well_formed.py:renames_public",
-    "well_formed.py:wrong_return_type", "well_formed.py:forgets_callers", "well_formed.py:undefined_variable",
-    "well_formed.py:undefined_dim", "environment.py:watched", "environment.py:level",
+    "well_formed.py:hides_public", "well_formed.py:wrong_return_type", "well_formed.py:forgets_callers",
+    "well_formed.py:undefined_variable", "well_formed.py:undefined_dim", "environment.py:watched",
+    "environment.py:level",
     "postcondition.py:drops_attribute", "postcondition.py:drops_module_attributes", "postcondition.py:leaves_probe",
     "numeric.py:one_percent", "roundtrip.py:dangling_dim",
 )  # fmt: skip

@@ -90,6 +90,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted("locality.py", "only_one", Name.LOCALITY, 60),
     Planted("locality.py", "leaking_table", Name.LOCALITY, 60),
     Planted("well_formed.py", "renames_public", Name.WELL_FORMED, 10),
+    Planted("well_formed.py", "hides_public", Name.WELL_FORMED, 10),
     Planted("well_formed.py", "drops_public", Name.WELL_FORMED, 60),
     Planted("well_formed.py", "drops_callee", Name.WELL_FORMED, 30),
     Planted("well_formed.py", "wrong_return_type", Name.WELL_FORMED, 20),

@@ -75,6 +75,21 @@ def renames_public_clean() -> Any:
     return _pass("renames_public", lambda mod: None)
 
 
+def hides_public() -> Any:
+    """Makes the functions that it rebuilds private: it does not copy their attributes."""
+
+    def edit(mod: Any) -> None:
+        for variable, function in _relax_functions(mod):
+            mod.update_func(variable, function.without_attr("global_symbol"))
+
+    return _pass("hides_public", edit)
+
+
+def hides_public_clean() -> Any:
+    """Keeps functions public."""
+    return _pass("hides_public", lambda mod: None)
+
+
 def drops_public() -> Any:
     """Takes a public function that nobody calls for dead code, if there is another one."""
 

@@ -11,7 +11,7 @@ from tvm import relax
 from fuzzer.repro.checks.check import Check, FailingCase
 from fuzzer.repro.pieces.frame import complaint, first_line, run_passes
 from relaxkit.ir.call_types import ill_typed_call
-from relaxkit.ir.functions import is_public, relax_functions
+from relaxkit.ir.functions import public_functions, relax_functions
 from relaxkit.ir.types import without_agreed_devices
 
 WELL_FORMED_PIECES = ("relaxkit/ir/types.py", "relaxkit/ir/call_types.py", "fuzzer/repro/checks/well_formed.py")
@@ -64,8 +64,7 @@ def check_calls(module: Any, passes: list[Any]) -> tuple[str, str]:
 
 def check_signatures(module: Any, passes: list[Any]) -> tuple[str, str]:
     """Public functions keep their parameter types; a return type may only become narrower."""
-    before = {name: item for name, item in relax_functions(module) if is_public(item)}
-    after = dict(relax_functions(run_passes(passes, module)))
+    before, after = public_functions(module), public_functions(run_passes(passes, module))
     for name, old in before.items():
         new = after.get(name)
         if new is None:

@@ -91,6 +91,8 @@ def _signature(scene: Scene) -> Iterator[str]:
             continue
         if new is None:
             yield f'assert "{name}" in [var.name_hint for var in {AFTER}.get_global_vars()]'
+        elif not is_public(new):
+            yield f'assert "global_symbol" in ({AFTER}["{name}"].attrs or {{}}), "{name} is private now"'
         elif not tvm_ffi.structural_equal(old.ty, new.ty, map_free_vars=True):
             yield same(f'{AFTER}["{name}"].ty', f'{BEFORE}["{name}"].ty', ", map_free_vars=True")
 
