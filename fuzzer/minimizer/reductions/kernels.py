@@ -15,7 +15,6 @@ from relaxkit.ir.sketch.kernels import fewer_stages, fixed, plain_bodies, signat
 from relaxkit.ir.sketch.sketch import Sketch
 from relaxkit.ir.sketch.uses import callers, expressions, replace_in
 from relaxkit.ir.types import flat
-from relaxkit.ir.walk import nodes
 
 _BODIES: tuple[Callable[[Any, bool], Iterable[Any]], ...] = (
     lambda kernel, _: plain_bodies(kernel),
@@ -33,8 +32,7 @@ def kernels(sketch: Sketch) -> Edits:
         for place, other in enumerate(kernels):
             if place < number and signature(kernels[name]) == signature(kernels[other]):
                 yield (0, number, place), edit(sketch, _share, name, other)
-    called = {str(each.name_hint) for item in kernels.values() for each in nodes(item.body, tvm.ir.GlobalVar)[0]}
-    called |= callers(sketch).keys()
+    called = callers(sketch)
     for number, (name, kernel) in enumerate(kernels.items()):
         for way, bodies in enumerate(_BODIES):
             for place, simpler in enumerate(bodies(kernel, name in called)):

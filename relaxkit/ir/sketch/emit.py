@@ -51,12 +51,14 @@ class _SketchEmitter:
         for name in uses.callees_first(self.sketch):
             item = self.sketch.functions[name]
             if not isinstance(item, Func):
+                if not self.sketch.functions.keys() >= set(uses.called(item)):  # TVM's check looks into no kernel
+                    raise Invalid("a kernel calls a function that is not there")
                 if isinstance(item, tvm.tirx.PrimFunc) and not self.retype.empty:
                     item = retyped(item, self.retype)
                 self.global_vars[name] = self._kept_var(name, item)
                 functions[self.global_vars[name]] = item
                 continue
-            for other in sorted(uses.called(item)):
+            for other in sorted({*uses.called(item)}):
                 callee = self.sketch.functions.get(other)
                 if isinstance(callee, Func) and other not in self.global_vars:
                     # recursion, through other functions too: the type has to be known before the body

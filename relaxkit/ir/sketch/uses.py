@@ -12,6 +12,7 @@ from tvm import relax
 from relaxkit.ir.equality import all_same
 from relaxkit.ir.sketch.sketch import Binding, Branch, Func, Sketch, SketchBody
 from relaxkit.ir.types import flat
+from relaxkit.ir.walk import nodes
 
 VARS = tuple({relax.Var, tvm.tirx.Var})  # one class since TVM 0.26
 """Classes of the variables of programs and of the symbolic dims."""
@@ -86,19 +87,16 @@ def uses(func: Func) -> Counter[Any]:
     return Counter(item for item in mentions(func.body) if isinstance(item, VARS))
 
 
-def called(func: Func) -> set[str]:
-    """Return names of the global functions that a function mentions."""
-    return {str(item.name_hint) for item in mentions(func.body) if isinstance(item, tvm.ir.GlobalVar)}
+def called(function: Any) -> list[str]:
+    """Return names of the global functions that a function or a kernel mentions, each as often as it does."""
+    body = getattr(function, "body", None)
+    found = mentions(body) if isinstance(function, Func) else nodes(body, tvm.ir.GlobalVar)[0]
+    return [str(item.name_hint) for item in found if isinstance(item, tvm.ir.GlobalVar)]
 
 
 def callers(sketch: Sketch) -> Counter[str]:
-    """Return how often each global function is mentioned in all functions."""
-    return Counter(
-        str(item.name_hint)
-        for func in sketch.relax_functions().values()
-        for item in mentions(func.body)
-        if isinstance(item, tvm.ir.GlobalVar)
-    )
+    """Return how often each global function is mentioned in all functions and kernels."""
+    return Counter(name for function in sketch.functions.values() for name in called(function))
 
 
 def callees_first(sketch: Sketch) -> list[str]:
@@ -110,10 +108,8 @@ def callees_first(sketch: Sketch) -> list[str]:
         if name in seen or name not in sketch.functions:
             return
         seen.add(name)
-        func = sketch.functions[name]
-        if isinstance(func, Func):
-            for other in sorted(called(func)):
-                visit(other)
+        for other in sorted(called(sketch.functions[name])):
+            visit(other)
         order.append(name)
 
     for name in sketch.functions:

@@ -169,7 +169,38 @@ def kernels() -> Any:
     return relax.transform.LegalizeOps()(builder.finalize())
 
 
+def kernel_in_kernel() -> Any:
+    """A kernel that calls another for each element, and one that nothing calls."""
+    return tvm.script.from_source("""
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def added(a: T.float32, b: T.float32) -> T.float32:
+        return a + b
+
+    @T.prim_func(private=True, s_tir=True)
+    def added_up(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("B"):
+                v = T.axis.spatial(2, i)
+                B[v] = Module.added(A[v], A[v])
+
+    @T.prim_func(private=True, s_tir=True)
+    def idle(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("B"):
+                v = T.axis.spatial(2, i)
+                B[v] = A[v] * A[v]
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
+        cls = Module
+        return R.call_tir(cls.added_up, (x,), out_ty=R.Tensor((2,), dtype="float32"))
+""")
+
+
 ALL = (
+    kernel_in_kernel,
     two_functions,
     typed_devices,
     private_symbolic,

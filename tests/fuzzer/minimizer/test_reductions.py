@@ -177,6 +177,13 @@ def test_a_private_function_is_inlined_with_its_symbolic_dims() -> None:
     assert "relax.full" in operators_of(only)
 
 
+def test_what_a_kernel_calls_stays_as_long_as_the_kernel() -> None:
+    module = samples.kernel_in_kernel()
+    smaller = [each for reduction in REDUCTIONS for each in candidates(reduction, module)]
+    assert any("Module.added(" in each.script() and "idle" not in functions_of(each) for each in smaller)
+    assert not any("= added(" in each.script() for each in smaller)
+
+
 def test_every_reduction_is_tried() -> None:
     files = pkgutil.iter_modules(reductions.__path__, f"{reductions.__name__}.")
     defined = [vars(importlib.import_module(file.name)).values() for file in files]
