@@ -240,10 +240,47 @@ def vague() -> Any:
     return tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, ty)})
 
 
+def viewed() -> Any:
+    """Calls of functions of the runtime: TVM computes the type of one by a function of its own, and is told another."""
+    x, lv = (relax.Var(name, relax.TensorType((1,), "float32")) for name in ("x", "lv"))
+    opaque = relax.FuncType.opaque_func
+    rule = tvm.ir.EnvFunc.get("tvm.relax.type.infer_view_ty")
+    types = opaque(derive_func=rule, purity=True), opaque(ret=lv.ty)
+    dtype = tvm.ir.GenericConst(tvm.DataType("float32"), relax.AnyType())
+    shape = [relax.ShapeExpr([1]), dtype, tvm.tirx.IntImm("int64", 0)]
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x], pure=False):
+        made = builder.emit(relax.Call(relax.ExternFunc("runtime.TVMTensorCreateView", types[0]), [x, *shape]))
+        builder.emit_func_output(builder.emit(relax.Call(relax.ExternFunc("f", types[1]), [made])))
+    return builder.get()
+
+
 @pytest.mark.parametrize(
-    "module", [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared(), resized(), vague()]
+    "module", [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared(), resized(), vague(), viewed()]
 )
 def test_layouts_meshes_and_declared_types_are_built(module: Any) -> None:
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(building(module), names)
+    tvm.ir.assert_structural_equal(names["given_module"](), module)
+
+
+LOWEST = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def f(x: T.Buffer((2,), "float64")):
+        x[0] = T.min_value("float64")
+        x[1] = T.FloatImm("float64", 1e+39)
+"""
+
+
+def test_numbers_of_kernels_that_tvm_prints_but_does_not_read_come_back() -> None:
+    module = tvm.script.from_source(LOWEST)
+    with pytest.raises(Exception, match="Literal value"):
+        tvm.script.from_source(module.script())
+    source = module_source(module)
+    assert 'T.FloatImm("float64", -1.7976931348623157e+308)' in source.text
+    tvm.ir.assert_structural_equal(load(source.text), module)
     names: dict[str, Any] = {"tvm": tvm, "relax": relax}
     exec(building(module), names)
     tvm.ir.assert_structural_equal(names["given_module"](), module)

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.repro.module.format import wrapped
-from fuzzer.repro.module.tvmscript import shared_constants, target_text
+from fuzzer.repro.module.tvmscript import shared_constants, shortest, target_text
 from relaxkit.ir.functions import closed, mentioned_functions
 
 _HEAD = '''\
@@ -117,7 +117,7 @@ class _Writer:
         if isinstance(function, relax.Function):
             self._line(f"{name}body = {self._function(function)}")
         elif isinstance(function, relax.ExternFunc):
-            self._line(f"{name}body = relax.ExternFunc({_quoted(function.global_symbol)}, {self.type(function.ty)})")
+            self._line(f"{name}body = {self.expr(function)}")
         else:
             self._kernel(name, function)
         if gv not in self.declared:
@@ -130,7 +130,7 @@ class _Writer:
             self._line(f"relax.expr._update_type({self.names[gv]}, {ty})")
 
     def _kernel(self, name: str, function: Any) -> None:
-        script = str(function.script(show_meta=True))
+        script = shortest(str(function.script(show_meta=True)))
         if '"""' in script or not tvm_ffi.structural_equal(tvm.script.from_source(script), function):
             raise Unsayable("a kernel that TVMScript does not give back")
         self._line(f"{name}text = {[line for line in script.splitlines() if line and line[0] != '#']!r}")
@@ -217,7 +217,8 @@ class _Writer:
         if isinstance(expr, tvm.ir.Op):
             return f"tvm.ir.Op.get({_quoted(expr.name)})"
         if isinstance(expr, relax.ExternFunc):
-            return f"relax.ExternFunc({_quoted(expr.global_symbol)})"
+            plain = tvm_ffi.structural_equal(expr.ty, relax.ExternFunc("").ty)
+            return f"relax.ExternFunc({_quoted(expr.global_symbol)}{'' if plain else f', {self.type(expr.ty)}'})"
         if isinstance(expr, tvm.ir.StringImm):
             return f"tvm.ir.StringImm({_quoted(expr.value)})"
         if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, _CALLED):
@@ -280,9 +281,11 @@ class _Writer:
             return f"relax.distributed.DTensorType({', '.join(parts)})"
         if isinstance(ty, tvm.ir.PrimType):
             return f"tvm.ir.PrimType({_quoted(ty.dtype)})"
-        if isinstance(ty, relax.FuncType) and tvm_ffi.structural_equal(ty, relax.FuncType.opaque_func()):
-            return "relax.FuncType.opaque_func()"
-        if isinstance(ty, relax.FuncType) and ty.params is not None:
+        if isinstance(ty, relax.FuncType) and ty.params is None:
+            by = ty.derive_func  # of which TVM takes no name: it would take another function
+            result = f"ret={self.type(ty.ret)}" if by is None else f"derive_func=tvm.ir.EnvFunc.get({_quoted(by.name)})"
+            return f"relax.FuncType.opaque_func({result}, purity={bool(ty.purity)})"
+        if isinstance(ty, relax.FuncType):
             params = ", ".join(map(self.type, ty.params))
             return f"relax.FuncType([{params}], {self.type(ty.ret)}, {bool(ty.purity)})"
         if type(ty).__name__ in ("AnyType", "ObjectType"):

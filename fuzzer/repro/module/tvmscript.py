@@ -24,6 +24,8 @@ _USE = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
 _IMPORTS = re.compile(r"^ *# from (?:tvm|typing)[\w. ]* import [^\n]*\n(?: *\n)?", re.MULTILINE)
 _DEVICE = re.compile(r"I\.vdevice\((\{[^{}]*\}), ")
 _OFFSET = re.compile(r"\belem_offset=(elem_offset\w*)(?=[,)])")
+_LARGE = re.compile(r"\bT\.float64\((-?\d{39,}\.0)\)")
+"""What TVM prints and does not read again: a number beyond those of float32."""
 _LONG = re.compile(r"(?<![\w.])\d+\.\d{15,}(?:e[+-]\d+)?")
 _INLINE_ELEMENTS = 64
 _SUMMARY_ELEMENTS = 8
@@ -102,6 +104,7 @@ def shared_constants(module: Any) -> set[Any]:
 
 def shortest(text: str) -> str:
     """Write long floats with the fewest digits that give them back: 1e-05 for 1.0000000000000001e-05."""
+    text = _LARGE.sub(lambda found: f'T.FloatImm("float64", {float(found[1])!r})', text)
     return _LONG.sub(lambda found: repr(float(found[0])), text)
 
 
