@@ -15,6 +15,7 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro
+from fuzzer.repro.short.render import short_forms
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
@@ -90,6 +91,15 @@ def test_the_script_shows_what_the_oracle_saw(name: str, wanted: Any, tmp_path: 
     path.write_text(text, encoding="utf-8")
     result = check_repro(path)
     assert result.confirmed, result
+
+
+def test_the_short_script_writes_no_function_twice(tmp_path: Path) -> None:
+    case, verdict = failing(two_private().with_attr("tag", 1), planted("numbered"), added)
+    script = short_forms(case, verdict).scripts[0]
+    assert script.text.count("def main(") == 1
+    path = tmp_path / "repro.py"
+    path.write_text(script.text, encoding="utf-8")
+    assert check_repro(path, ending=script.ending).confirmed
 
 
 def test_the_script_is_silent_on_the_clean_twin(tmp_path: Path) -> None:

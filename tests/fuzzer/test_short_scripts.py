@@ -706,3 +706,16 @@ def test_a_script_finds_what_a_users_pass_imports_from_other_directories(
     script = render_repro(case, verdict, "") if full else short_forms(case, verdict).scripts[0]
     assert check_pristine(script.text, None if full else script.ending, tmp_path).confirmed
     assert roots[3] not in script.text, "but no more than that"
+
+
+def test_a_module_that_tvm_writes_and_does_not_load_is_the_module_of_its_script(tmp_path: Path) -> None:
+    """TVM takes (1, 0) for a shape of a tensor with elements."""
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x := relax.Var("x", relax.TensorType((1, 0), "float32"))]):
+        builder.emit_func_output(builder.emit(relax.op.add(x, x)))
+    text = 'relax.transform.BindParams("main", {"x": np.zeros((1, 0), "float32")})'
+    case = Case(str(tvm.ir.save_json(builder.finalize())), (PassRef("BindParams", text),), 0)
+    (verdict,) = (each for each in judge_case(case, (OracleName.ROUNDTRIP,)) if each.culprit == "JSON")
+    script = shown(case, verdict, tmp_path).text
+    assert "BindParams(" not in script
+    assert "again = tvm.ir.load_json(text)" in script

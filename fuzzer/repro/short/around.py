@@ -21,7 +21,7 @@ from oracles.core.module_facts import apply, complaint
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
-from relaxkit.ir.edits import copy_of, functions_of, without
+from relaxkit.ir.edits import copy_of, functions_of, joined, without
 from relaxkit.ir.functions import functions_by_name
 from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contract import Circumstance
@@ -41,7 +41,7 @@ def locality(scene: Scene) -> Iterator[Showing]:
         second = _reordered(scene.fresh(), beside)
     else:
         beside = _without_idle(scene, beside, shown)
-        second = source_of(beside, _BESIDE)
+        second = _beside(scene.fresh(), beside)
     for lines in shown(beside):
         yield replace(lines, second=second)
 
@@ -94,6 +94,22 @@ def _without_idle(scene: Scene, beside: Any, shown: Callable[[Any], list[Showing
 
 def _same_failure(shown: Callable[[Any], list[Showing]], smaller: Any, larger: Any) -> bool:
     return {each.ending for each in shown(smaller)} & {each.ending for each in shown(larger)} != set()
+
+
+def _beside(own: Any, beside: Any) -> str:
+    """Write the module with other functions: these alone where it has all of the scene's as they are."""
+    others = without(beside, [*functions_of(own)])
+    for first in (True, False):  # TVM tells devices by their addresses: those of a module are written together
+        if functions_of(others) and not own.global_infos and _alike(joined(own, others, first), beside):
+            listed = ", ".join(f"**{each}.functions" for each in (("Others", BEFORE) if first else (BEFORE, "Others")))
+            more = f", attrs={BEFORE}.attrs" if own.attrs else ""
+            return f"{source_of(others, 'Others')}\n{_BESIDE} = tvm.IRModule({{{listed}}}{more})"
+    return source_of(beside, _BESIDE)
+
+
+def _alike(module: Any, other: Any) -> bool:
+    """Say whether two modules are equal, and their functions in one order."""
+    return [*functions_of(module)] == [*functions_of(other)] and bool(tvm_ffi.structural_equal(module, other))
 
 
 _ORDERED = """\

@@ -188,9 +188,9 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
     """Show that a module does not round-trip through TVMScript, or from JSON; or that no notation can hold it."""
     evidence, died = scene.failure.evidence, scene.failure.died
     if scene.failure.verdict.culprit in NOTATIONS and scene.judged:
-        output = _output(scene)
-        for showing in roundtrip(output):
-            yield from (showing, replace(showing, module=output.fresh()))  # the input may show it as well
+        module = _output(scene)
+        for showing in roundtrip(Scene(scene.failure, str(tvm.ir.save_json(module)), (), (), None)):
+            yield from (showing, replace(showing, module=module))  # the input may show it as well
     lines, name = scene.applied(), scene.subject
     if evidence.kind == UNLISTED_DEVICE:
         line = f'assert ":-1:" not in {name}.script()  # TVM prints a device that the module does not list as :-1:'
@@ -216,17 +216,14 @@ def roundtrip(scene: Scene) -> Iterator[Showing]:
         yield failing((*lines, writes, reads), same("again", name), evidence.message, UNEQUAL, compared=compared)
 
 
-def _output(scene: Scene) -> Scene:
-    """Return the scene in which what the passes give is the module, and no pass is applied.
-
-    Of a module that TVM cannot parse for another reason, the function or the attributes that do not come back.
-    """
+def _output(scene: Scene) -> Any:
+    """Return what the passes give; where TVM cannot parse that for another reason, the part that does not come back."""
     module, evidence = scene.after, scene.failure.evidence
     if evidence.kind == "reads-otherwise" and (loss_in_script(module, TOGETHER) or ("",))[0] == "not-parsed":
         seen = evidence.kind, evidence.message
         lost = (name for name in unit_names(module) if loss_in_script(module, name) == seen)
         module = next((unit_of(module, name) for name in lost), module)
-    return Scene(scene.failure, str(tvm.ir.save_json(module)), (), (), None)
+    return module
 
 
 def _written_and_read(scene: Scene, in_json: bool) -> tuple[Any, Any]:
