@@ -89,7 +89,7 @@ def uses(func: Func) -> Counter[Any]:
 
 def called(function: Any) -> list[str]:
     """Return names of the global functions that a function or a kernel mentions, each as often as it does."""
-    body = getattr(function, "body", None)
+    body: Any = getattr(function, "body", None)
     found = mentions(body) if isinstance(function, Func) else nodes(body, tvm.ir.GlobalVar)[0]
     return [str(item.name_hint) for item in found if isinstance(item, tvm.ir.GlobalVar)]
 
