@@ -264,6 +264,25 @@ def test_layouts_meshes_and_declared_types_are_built(module: Any) -> None:
     tvm.ir.assert_structural_equal(names["given_module"](), module)
 
 
+NESTED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def added(a: T.float32, b: T.float32) -> T.float32:
+        return a + b
+
+    @T.prim_func(private=True, s_tir=True)
+    def added_up(x: T.Buffer((2,), "float32")):
+        x[0] = x[1] * (Module.added(x[0], x[1]) + Module.added(x[1], x[1]))
+"""
+
+
+def test_a_kernel_that_calls_another_is_read_back_under_another_name_of_the_module() -> None:
+    (text, equal), *_ = sources_of(tvm.script.from_source(NESTED), "Before")
+    assert equal
+    assert text.count("Before.added(") == 2
+
+
 LOWEST = """
 @I.ir_module
 class Module:

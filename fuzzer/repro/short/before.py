@@ -30,7 +30,8 @@ _FUNCTION = re.compile(r"^ +def ", re.MULTILINE)
 """TVM's decorator of a class looks for names in the scopes of its functions."""
 _DISTRIBUTED = re.compile(r"\bR\.(device_mesh|DTensor)\(")
 """Names that TVM's printer looks for in another module than the one that people import."""
-_CLASS = re.compile(r"^(\s*cls = |class )Module\b", re.MULTILINE)
+_CLASS = re.compile(r"(^\s*cls = |^class |[ (-])Module(?=[:.]|$)", re.MULTILINE)
+"""Where the module names itself; a kernel that calls another does so where it calls it."""
 _TYPED = re.compile(r"(?<== )R\.([\w.]+)\((.*), ty_args=\((.*?),?\)\)$", re.MULTILINE)
 
 
