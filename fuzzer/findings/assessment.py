@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oracles.core.verdict import Death, Verdict
-from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
+from oracles.core.verdict import Death, Evidence, Verdict
+from relaxkit.passes.contract import Circumstance, EvidenceClass, Harm, OracleName
 from relaxkit.text_enum import TextEnum
 
 __all__ = [
@@ -82,6 +82,8 @@ class Culprit(TextEnum):
     MACHINE = "virtual machine"
     FLOAT8 = "float8 conversion of TIR"
     REDUCTIONS = "te.create_prim_func"
+    MATCHER = "pattern matcher"
+    PRINTER = "TVMScript printer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,8 @@ def evidence_class(verdict: Verdict) -> EvidenceClass:
     if verdict.evidence.details.rests_on is not None:
         return verdict.evidence.details.rests_on
     kind = verdict.evidence.kind
+    if _edited(verdict):
+        return EvidenceClass.HARD
     if kind in _AGAINST_DOCUMENTATION or verdict.oracle in (OracleName.POSTCONDITION, OracleName.SEQUENTIAL):
         return EvidenceClass.DOCUMENTED
     return EvidenceClass.OURS if kind in _UNPROMISED else EvidenceClass.HARD
@@ -195,9 +199,20 @@ def gravest(verdict: Verdict) -> Severity:
     if evidence.is_death:
         return Severity.S3
     harm = evidence.details.harm
-    if rests_on is EvidenceClass.OURS or (verdict.oracle in _COSMETIC and harm is None):
+    cosmetic = verdict.oracle in _COSMETIC and harm is None and not _edited(verdict)
+    if rests_on is EvidenceClass.OURS or cosmetic or raised_by_printer(evidence):
         return Severity.S5
     return _OF_HARM[harm or Harm.BROKEN]
+
+
+def _edited(verdict: Verdict) -> bool:
+    """Say whether it shows that an input was edited: nothing else makes a difference to a context that forbids it."""
+    return verdict.shown.details.circumstance == Circumstance.IMMUTABLE.value
+
+
+def raised_by_printer(evidence: Evidence) -> bool:
+    """Say whether the printer of TVMScript raised an error, which does nothing but print."""
+    return any("/script/printer/" in frame for frame in evidence.frames)
 
 
 def assess(verdict: Verdict, rare: Sequence[Rarity], blame: Blame, stock: bool) -> Assessment:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -237,6 +238,15 @@ def parts_of(ref: PassRef) -> tuple[PassRef, ...]:
 def has_options_alone(expression: str) -> bool:
     """Say whether an expression builds a pass without arguments, whatever options it is configured with."""
     return re.search(rf"^({CONFIGURED}\()?[\w.]+\(\)", expression) is not None
+
+
+def patterns_in(expression: str) -> Iterator[Any]:
+    """Yield the patterns that stand in the text of a pass, with their parts, each made anew."""
+    for call in ast.walk(tree_of(expression)):
+        with contextlib.suppress(Exception):  # what needs names of its surroundings
+            made = _evaluated(call) if isinstance(call, ast.Call) else None
+            if isinstance(made, relax.dpl.DFPattern):
+                yield made
 
 
 def names_in(expression: str) -> frozenset[str]:

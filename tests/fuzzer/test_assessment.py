@@ -11,7 +11,7 @@ from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity, prov
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import Circumstance, OracleName
 
 HARD, DOCUMENTED, OURS = EvidenceClass
 S1, _, S3, _, S5 = Severity
@@ -53,6 +53,20 @@ def test_the_kind_of_evidence_tells_what_it_rests_on(
 def test_the_oracle_may_say_what_its_failure_rests_on() -> None:
     found = provisional(verdict(OracleName.POSTCONDITION, "not-done", Details(rests_on=OURS)))
     assert (found.evidence, found.severity) == (OURS, S5)
+
+
+def test_what_differs_only_where_inputs_are_immutable_shows_an_edited_input() -> None:
+    details = Details(circumstance=Circumstance.IMMUTABLE.value)
+    found = provisional(verdict(OracleName.ENVIRONMENT, "not-equal", details))
+    assert (found.evidence, found.severity) == (HARD, S3)
+    found = provisional(verdict(OracleName.ENVIRONMENT, "not-equal", Details(circumstance="at level 0")))
+    assert (found.evidence, found.severity) == (OURS, S5)
+
+
+def test_what_the_printer_raises_is_no_graver_than_a_failed_round_trip() -> None:
+    for place, severity in (("src/relax/script/printer/tir.cc", S5), ("src/relax/ir/expr.cc", S3)):
+        evidence = Evidence("InternalError", "wrong", frames=(f"{place}:function",))
+        assert provisional(Verdict(OracleName.CRASH, Outcome.FAIL, "analysis", evidence=evidence)).severity is severity
 
 
 def test_a_death_is_grave_whatever_the_oracle() -> None:

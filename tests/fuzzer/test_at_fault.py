@@ -157,6 +157,38 @@ def test_the_rewriter_of_patterns_is_blamed_for_what_it_does_when_it_gives_calls
     assert judged.name in found.grounds
 
 
+@I.ir_module
+class Absolute:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        return R.abs(x)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "blame"),
+    [
+        ('is_op("relax.multiply")(varg_default_wildcard=True)', "pattern matcher"),
+        ('is_op("relax.abs")(wildcard()).has_attr({"axis": 1})', "pattern matcher"),
+        # A twin: the rewriter raises, and not the matcher.
+        ('is_op("relax.abs")(wildcard())', "rewrite_call"),
+    ],
+)
+def test_the_matcher_is_blamed_for_what_it_raises_of_a_pattern_alone(
+    worker: IsolatedWorker, pattern: str, blame: str
+) -> None:
+    made = "relax.dpl.rewrite_call(pattern, lambda call, found: relax.op.add(call, relax.const(1, 'int32')), f)"
+    text = f'relax.transform.function_pass(lambda f, mod, _: {made}, opt_level=0, name="rewrite_call")'
+    case = Case(str(tvm.ir.save_json(Absolute)), (PassRef("rewrite_call", f"(lambda pattern: {text})({pattern})"),), 0)
+    assert weighed(worker, case, OracleName.CRASH).blame == blame
+
+
+def test_the_printer_is_blamed_for_what_it_cannot_print(worker: IsolatedWorker) -> None:
+    printed = '(tvm.IRModule({"outside": relax.ExternFunc("outside", f.ty)}).script(), f)[1]'
+    text = f'relax.transform.function_pass(lambda f, mod, _: {printed}, opt_level=0, name="analysis")'
+    found = weighed(worker, Case(str(tvm.ir.save_json(Absolute)), (PassRef("analysis", text),), 0), OracleName.CRASH)
+    assert (found.blame, found.severity) == ("TVMScript printer", Severity.S5)
+
+
 def of_weaker() -> Any:
     """Return a module of which the rewriter multiplies ``x`` by itself anew, beside a variable of any dtype."""
     x, x1 = relax.Var("x", R.Tensor((1, 1), "float32")), relax.Var("x1", R.Tensor((1,), "int64"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,19 +15,20 @@ from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.relax.utils import copy_with_new_vars
 
 from fuzzer.core.case import Case
-from fuzzer.findings.assessment import Blame
-from fuzzer.triage.blame.failed_case import SIGNATURE, FailedCase, calls_in, made_by, misread, shows, unsound
+from fuzzer.findings.assessment import Blame, Culprit, raised_by_printer
+from fuzzer.triage.blame.failed_case import SIGNATURE, FailedCase, calls_in, made_by, misread, same, shows, unsound
 from fuzzer.triage.blame.inference import Rebuilder
 from fuzzer.triage.blame.operators import retyped
 from fuzzer.triage.traits import ELEMENTARY
 from oracles.core.blame import first_writer, first_wrong, names_inside
-from oracles.core.evidence import names_any
+from oracles.core.evidence import evidence_of, names_any
 from oracles.core.module_facts import apply, complaint
 from oracles.core.objection import difference
 from oracles.core.verdict import Verdict
 from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.walk import operator_of, places
+from relaxkit.passes.arguments import patterns_in
 from relaxkit.passes.claims.analysis import use_missed
 from relaxkit.passes.contract import OracleName, Ran, Trait
 from relaxkit.passes.contracts import CONTRACTS, the_pass
@@ -182,6 +184,26 @@ def stale(failed: FailedCase) -> Blame | None:
     name, entered = running[-1]
     lowered = retyped(failed, entered) if Trait.LEGALIZES in CONTRACTS[name].traits else None
     return lowered or Blame(name, "it changes the type of a function, but not that of a call to it")
+
+
+def matcher(failed: FailedCase) -> Blame | None:
+    """Blame the matcher of patterns, where it raises the same error of a pattern and a value alone."""
+    patterns = [*patterns_in(failed.step.ref.expression)]
+    for _, function in relax_functions(failed.given) if patterns else ():
+        bound = relax.analysis.get_var2val(function)
+        for pattern, place in itertools.product(patterns, places(function)):
+            try:
+                pattern.match(place.value, bound)
+            except Exception as error:
+                if same(evidence_of(error), failed.evidence):
+                    return Blame(str(Culprit.MATCHER), "matching alone raises the same error")
+    return None
+
+
+def printer(failed: FailedCase) -> Blame | None:
+    """Blame the printer of TVMScript for what it raises."""
+    by_printer = raised_by_printer(failed.evidence)
+    return Blame(str(Culprit.PRINTER), "it raises the error while it prints") if by_printer else None
 
 
 def writer(failed: FailedCase) -> Blame | None:

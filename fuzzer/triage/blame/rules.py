@@ -11,7 +11,7 @@ from fuzzer.triage.blame.behind import loses_infos, overwriting, pass_behind, re
 from fuzzer.triage.blame.failed_case import DECLARED, SIGNATURE, UNBUILT, FailedCase
 from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong, layout
 from fuzzer.triage.blame.inference import builder, inference, inference_of_others, placing
-from fuzzer.triage.blame.inside import analysis_inside, pass_inside, sharing, spoiler, stale, writer
+from fuzzer.triage.blame.inside import analysis_inside, matcher, pass_inside, printer, sharing, spoiler, stale, writer
 from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Notation, Verdict
 from oracles.gradient.oracle import KIND as WRONG_GRADIENT
@@ -110,7 +110,7 @@ _UNBUILT_RULES: tuple[_Rule, ...] = (
 _FORM_RULES: tuple[_Rule, ...] = (
     _function,
     _if(_is_of_kind(*_OTHERWISE), hook_wrong),
-    _if(_crashes, spoiler),
+    *(_if(_crashes, each) for each in (printer, matcher, spoiler)),
     _if(_is_of_kind("ill-formed", SIGNATURE), stale),
     analysis_inside,
     pass_inside,
