@@ -82,6 +82,23 @@ def needs_vdevices(module: Any) -> str | None:
     return None if "vdevice" in module.global_infos else "no vdevice in global_infos"
 
 
+def hints_listed(module: Any) -> str | None:
+    """A hint names a device of the module's table, in which RealizeVDevice looks it up (realize_vdevice.cc)."""
+    table = module.global_infos.get("vdevice", ())
+    listed = {(int(each.target.get_target_device_type()), int(each.vdevice_id), each.memory_scope) for each in table}
+    hints = [each.attrs for each in expressions_in(module) if operator_of(each) == "relax.hint_on_device"]
+    if all((int(each.device_type), int(each.index), each.memory_scope) in listed for each in hints):
+        return None
+    return "a hint names a device that the module does not list"
+
+
+def external_workspaces(module: Any) -> str | None:
+    """AllocateWorkspace appends a workspace "to the arguments of external functions" (its documentation)."""
+    asking = [function for _, function in relax_functions(module) if has_attribute(function, "WorkspaceSize")]
+    marked = all(has_attribute(each, "Codegen") or has_attribute(each, "Composite") for each in asking)
+    return None if marked else "a function that is not external asks for a workspace"
+
+
 def no_cuda_graphs(module: Any) -> str | None:
     """RewriteCUDAGraph moves the calls of a graph into new functions, which it is not meant to rewrite again."""
 

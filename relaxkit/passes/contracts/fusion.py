@@ -21,7 +21,7 @@ from relaxkit.passes.contract import (
     stated,
 )
 from relaxkit.passes.contracts.shared import NO_SUCH_FUNCTION, PARTS_OF_LEVEL_ONE, refused
-from relaxkit.passes.preconditions import no_altered_kernels, private_composites
+from relaxkit.passes.preconditions import external_workspaces, no_altered_kernels, private_composites
 
 LEGALIZED = ("LegalizeOps",)
 ANNOTATED = (*LEGALIZED, "AnnotateTIROpPattern")
@@ -153,6 +153,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "AllocateWorkspace",
+        preconditions=(external_workspaces,),
         postconditions=stated(grouping.workspace_missing),
         # "a tensor of size big enough for all the external functions" (its documentation), in every function.
         locality=Locality.MODULE,
@@ -188,6 +189,12 @@ ROWS: tuple[Contract, ...] = (
                 r"binding values of the .* are not variables of outer loops",
                 "a block that the schedule does not transform",
                 "src/s_tir/schedule/primitive/layout_transformation.cc: the message names what the primitive needs",
+            ),
+            Refusal(
+                "ScheduleError",
+                r"this would introduce padding",
+                "a suggested layout that pads",
+                'tvm/s_tir/schedule/schedule.py, pad_value: "If None, the transformation may not introduce padding"',
             ),
         ),
         notes="as TVM's tests apply it (test_analysis_suggest_layout_transforms.py): the suggested transforms, made by "

@@ -38,7 +38,7 @@ from relaxkit.passes.contracts.shared import (
     WINDOWED_ATTENTION,
     none_left,
 )
-from relaxkit.passes.preconditions import no_calls_in_place, nothing_killed
+from relaxkit.passes.preconditions import hints_listed, no_calls_in_place, nothing_killed
 
 _SOURCE = "tvm/relax/distributed/transform/transform.py"
 _TO_GLOBAL_VIEW = ("LegalizeOps", "PropagateSharding")
@@ -83,6 +83,7 @@ ROWS: tuple[Contract, ...] = (
         keeps_public_signatures=False,
         changes=frozenset({Kept.GLOBAL_INFOS, Kept.KERNELS}),
         environment=PARTS_OF_LEVEL_ONE,
+        preconditions=(hints_listed,),
         refusals=(UNSUPPORTED_DTYPE, WINDOWED_ATTENTION),
         postconditions=stated(texture_of_another_shape),
         notes="nothing here runs what is for the texture memory of Adreno GPUs: the structure is judged",
@@ -123,6 +124,12 @@ ROWS: tuple[Contract, ...] = (
             "no annotation is left", f"{_SOURCE}: propagate sharding information", "relax.dist.annotate_sharding"
         ),
         _CONFLICT,
+        Refusal(
+            "InternalError",
+            r"is not assigned device mesh",
+            "a tensor that no annotation reaches",
+            "src/relax/distributed/transform/propagate_sharding.cc, ConvertToDTensorType: the message",
+        ),
         keeps_public_signatures=False,  # that of an annotated function says how its parameters are spread
     ),
     _distributed(
@@ -165,6 +172,9 @@ ROWS: tuple[Contract, ...] = (
         needs=Stage.LEGALIZED,
         gives=Stage.LEGALIZED,
         numeric=NumericPromise.NONE,
+        # Its documentation: splits "into 2 parts", of which one becomes an ExternFunc; the rest may match once more.
+        idempotence=Idempotence.UNKNOWN,
+        changes=frozenset({Kept.KERNELS}),
         notes="what it splits off is CUDA source, which no CPU runs: its structure is judged",
     ),
 )
