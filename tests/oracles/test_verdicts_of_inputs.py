@@ -47,6 +47,53 @@ def normed() -> Module:
     return builder.get()
 
 
+def viewed() -> Module:
+    """Four of n numbers are viewed; that the offset is none stands in another binding."""
+    n, builder = tirx.Var("n", "int64"), relax.BlockBuilder()
+    x = relax.Var("x", tensor((n,)))
+    with builder.function("predict", [x]):
+        none = builder.emit(relax.op.null_value())
+        builder.emit_func_output(builder.emit(relax.op.memory.view(x, [4], none)))
+    return builder.get()
+
+
+def concatenated() -> Module:
+    """A kernel that reads two buffers of three numbers, and writes pairs: no layout of pairs is of three numbers."""
+    return made((3,), (3,), build=lambda builder, x, y: builder.emit(relax.op.concat([x, y], axis=0)))
+
+
+def half_annotated() -> Module:
+    """Two parameters, of which an annotation says how one is spread."""
+    mesh = relax.distributed.DeviceMesh((2,), tvm.ir.Range(0, 2))
+
+    def build(builder: Any, x: Any, y: Any) -> Any:
+        placement = relax.distributed.Placement.from_text("S[0]")
+        return builder.emit(relax.op.distributed.annotate_sharding(x, mesh, placement))
+
+    module = made((4,), (4,), build=build, dataflow=False)
+    module.update_global_info("mesh", [mesh])
+    return module
+
+
+def in_two_steps() -> Module:
+    """A kernel that adds one and doubles: what the first pattern leaves of it, the second one matches."""
+
+    def steps(a: Any) -> Any:
+        more = te.compute(a.shape, lambda *i: a(*i) + tirx.const(1.0, "float32"), name="more")
+        return te.compute(a.shape, lambda *i: more(*i) * tirx.const(2.0, "float32"), name="twice")
+
+    return made((2, 3), build=lambda builder, x: builder.emit_te(steps, x))
+
+
+def one_step() -> Module:
+    """A kernel that only adds one."""
+
+    def step(a: Any) -> Any:
+        return te.compute(a.shape, lambda *i: a(*i) + tirx.const(1.0, "float32"), name="more")
+
+    return made((2, 3), build=lambda builder, x: builder.emit_te(step, x))
+
+
 def one_weight() -> Module:
     """A parameter that is bound; the minimizer gives it a simpler type and leaves the value as it was."""
     builder, p = relax.BlockBuilder(), relax.Var("p", tensor((2,)))
@@ -189,6 +236,21 @@ def bound(value: str) -> PassRef:
     return ref("BindParams", f'"predict", {{"p": {value}}}')
 
 
+def step(text: str) -> str:
+    """Return the pattern of a kernel of one step."""
+    computed = f'tvm.te.compute(A.shape, lambda *i: {text}, name="compute")'
+    kernel = f'(lambda A: tvm.te.create_prim_func([A, {computed}], index_dtype_override="int64"))'
+    return f'{kernel}(tvm.te.placeholder((2, 3), "float32", name="A"))'
+
+
+STEPS = ", ".join(map(step, ("A(*i) + tirx.const(1.0, 'float32')", "A(*i) * tirx.const(2.0, 'float32')")))
+FOUND = 'lambda found: ["// {global_symbol}", tirx.IntImm("int32", 1), list(found[0].matched_buffers)[:-1]]'
+SPLIT = ref("SplitCallTIRByPattern", f"[{STEPS}], {FOUND}")
+PACKED = PassRef(
+    "suggest_layout_transforms",
+    'tvm.transform.module_pass(lambda mod, _: relaid(mod, "packed"), opt_level=0, name="suggest_layout_transforms")',
+)
+PROPAGATE = PassRef("PropagateSharding", "relax.distributed.transform.PropagateSharding()")
 THREE = bound('np.arange(3).astype("float32")')
 
 
@@ -206,6 +268,15 @@ THREE = bound('np.arange(3).astype("float32")')
         Row(f"channels-{n}", normed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
         for n, said in ((1, (PASS,)), (3, (SKIP, "an operator does not take the number of a dim")))
     ),
+    *(
+        Row(f"view-{n}", viewed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
+        for n, said in ((4, (PASS,)), (3, (SKIP, "an operator does not take the number of a dim")))
+    ),
+    Row("unreached", half_annotated, (PROPAGATE,), REJECT, "a tensor that no annotation reaches",
+        oracle=OracleName.CRASH),
+    Row("padded", concatenated, (PACKED,), REJECT, "a suggested layout that pads", oracle=OracleName.CRASH),
+    Row("split-again", in_two_steps, (SPLIT,), PASS, oracle=OracleName.IDEMPOTENCE, shows="unfused_epilogue"),
+    Row("split-off", one_step, (SPLIT,), PASS, oracle=OracleName.POSTCONDITION, shows="ExternFunc"),
     *(
         Row(f"value-{value}-{oracle}", one_weight, (bound(value),), *said, oracle=oracle)
         for value, said in (

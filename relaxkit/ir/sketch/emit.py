@@ -178,7 +178,11 @@ class _SketchEmitter:
             raise Invalid("a negative dim")  # as of a window that is wider than what it slides over
         var = make(self._name(old, "lv"), self.retype.type(old.ty, self._resolve) if keep else value.ty)
         self.env[old] = var
-        return relax.VarBinding(var, value)
+        made = relax.VarBinding(var, value)
+        self.builder._begin_dataflow_block()
+        self.builder.emit_normalized(made)  # inference looks up what a variable is bound to
+        self.builder._end_block()
+        return made
 
     def _recursive(self, old: Any, func: Func, make: Any) -> Any:
         """Bind a local function that calls itself: its type has to be known before the body."""
