@@ -320,7 +320,7 @@ def kernel_loss(scope: Scope) -> Value:
     "LegalizeOps", also_for=("LowerRuntimeBuiltin", "CallTIRRewrite"), needs=(Feature.NON_EXECUTABLE,), weight=3
 )
 def seldom_called(scope: Scope) -> Value:
-    """Plant views of tensors of which little is known, results in nested tuples, and operators in rare forms."""
+    """Plant views of tensors of which little is known, tuples of results, and operators in rare forms."""
     way = scope.index(4)
     value = tensor(scope, [4, 4])
     if way == 0:
@@ -338,10 +338,8 @@ def seldom_called(scope: Scope) -> Value:
         packed = scope.emit(op.quantize(value.expr, scale.expr, zero.expr, scope.index(2), "float8_e4m3fn"))
         return scope.emit(op.dequantize(packed.expr, scale.expr, zero.expr, scope.index(2), "float32"))
     if way == 2:
-        inner = relax.TupleType([relax.TensorType([4], "int32"), relax.TensorType([2, 2], "float16")])
-        given = [relax.ExternFunc("outside"), relax.Tuple([value.expr])]
-        types = [relax.TupleType([relax.TensorType([2, 3], "float32"), inner])]
-        return scope.item(scope.emit(relax.Call(tvm.ir.Op.get("relax.call_dps_packed"), given, ty_args=types)), 0)
+        types = [relax.TensorType(*each) for each in (([2, 3], "float32"), ([4], "int32"), ([2, 2], "float16"))]
+        return scope.item(scope.emit(op.call_dps_packed("outside", [value.expr], types)), 0)
     vague = (relax.TensorType(dtype="float32"), relax.TensorType(), relax.TensorType([16], "float32"), value.ty)
     seen = scope.emit(op.call_pure_packed("outside", value.expr, ty_args=scope.pick(vague)))
     shape = scope.pick((None, [16], [8], [2, 4]))

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from idiom_modules import acts
+from tvm import relax
 
 from oracles.core.module_facts import complaint
+from relaxkit.ir.types import flat
+from relaxkit.ir.walk import expressions_in, operator_of
 from relaxkit.runtime.run import plain_build
 from strategies.detect.module_facts import facts_of
 from strategies.idioms import IDIOMS, RARE, Idiom
@@ -62,3 +65,17 @@ def test_they_are_nowhere_else() -> None:
     assert len(names) == len(RARE)
     assert names.isdisjoint(idiom.name for idiom in IDIOMS)
     assert names.isdisjoint(idiom.name for each in for_passes().values() for idiom in each)
+
+
+def test_no_module_calls_for_results_that_the_api_of_packed_calls_refuses() -> None:
+    """``relax.op.call_dps_packed`` takes the type of a tensor, or a list of them."""
+    called = [
+        each
+        for drawn_one in drawn("seldom_called", count=4 * COUNT)
+        for each in expressions_in(drawn_one.module)
+        if operator_of(each) == "relax.call_dps_packed"
+    ]
+    types = [each for call in called for each in flat(call.ty_args[0])]
+    nested = [field for call in called for field in getattr(call.ty_args[0], "fields", ())]
+    assert len(types) > len(called) > 0
+    assert not any(isinstance(each, relax.TupleType) for each in nested)
