@@ -65,7 +65,7 @@ def test_what_was_judged_a_defect_at_last_is_known_as_that() -> None:
 
 
 def test_what_the_audit_names_is_known_but_errors_of_ours_are_not() -> None:
-    known = told(replace(FOUND, id="1529003063", culprit="LegalizeOps", evidence=Evidence("InternalError", "x")))
+    known = told(replace(FOUND, id="1cc3db89dc", culprit="LegalizeOps", evidence=Evidence("InternalError", "x")))
     assert known is not None
     assert known.name == "docs/audit.md"
     ours = next(row.id for row in bug_lists.load_audit().findings if row.whose == "ours")
