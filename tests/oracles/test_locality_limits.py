@@ -83,6 +83,29 @@ def test_functions_of_two_copies_are_compared_by_the_names_that_they_call() -> N
     assert not untouched(left[calling], left[calling].with_attr("visited", 1))
 
 
+def test_kernels_that_call_kernels_are_compared_by_the_names_that_they_call() -> None:
+    def kernels(called: str) -> Any:
+        return tvm.script.from_source(f"""
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def one(A: T.Buffer((T.int64(2),), "float32")):
+        A[0] = T.float32(1)
+
+    @T.prim_func(private=True, s_tir=True)
+    def two(A: T.Buffer((T.int64(2),), "float32")):
+        A[0] = T.float32(1)
+
+    @T.prim_func(private=True, s_tir=True)
+    def calling(A: T.Buffer((T.int64(2),), "float32")):
+        Module.{called}(A.data)
+""")
+
+    left = kernels("one")
+    assert untouched(left["calling"], load(str(tvm.ir.save_json(left)))["calling"])
+    assert not untouched(left["calling"], kernels("two")["calling"])
+
+
 @pytest.mark.parametrize(("names", "compared"), [(("FuseOps",), True), (("FuseOps", "AttachGlobalSymbol"), False)])
 def test_names_that_were_private_may_shift_before_they_become_public(names: tuple[str, ...], compared: bool) -> None:
     subject = Subject(samples.private_calls(), [ref(name) for name in names])

@@ -15,6 +15,7 @@ import tvm_ffi
 from tvm import relax
 
 from relaxkit.ir.functions import functions_by_name, functions_by_symbol, is_public, relax_functions
+from relaxkit.ir.sketch.uses import called
 from relaxkit.ir.walk import name_of, operands_of, operator_of, operators_called, places, sequences
 from relaxkit.passes.contract import EvidenceClass, claimed
 
@@ -188,14 +189,9 @@ def untouched(old: Any, new: Any) -> bool:
     """Say whether a function is what it was; one that was not in normal form may have been brought into it."""
     if new.same_as(old) or tvm_ffi.structural_equal(old, new):
         return True
-    if not isinstance(old, relax.Function):
-        return False
-    return joinable(old) or _equal_but_for_copies(old, new)
+    return (isinstance(old, relax.Function) and joinable(old)) or _equal_but_for_copies(old, new)
 
 
 def _equal_but_for_copies(old: Any, new: Any) -> bool:
     """Say whether functions of two copies of a module are equal, whose GlobalVars are different objects."""
-    if not isinstance(new, relax.Function) or not tvm_ffi.structural_equal(old, new, map_free_vars=True):
-        return False
-    names = [[str(var.name_hint) for var in relax.analysis.all_global_vars(each)] for each in (old, new)]
-    return names[0] == names[1]
+    return bool(tvm_ffi.structural_equal(old, new, map_free_vars=True)) and called(old) == called(new)
