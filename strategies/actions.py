@@ -34,7 +34,7 @@ from strategies.scope import results
 from strategies.scope.bounds import LOW_PRECISION
 from strategies.scope.dims import LARGE_POOL
 from strategies.scope.features import Feature, closure
-from strategies.scope.frame import Infeasible, setting
+from strategies.scope.frame import CONST, Infeasible, setting
 from strategies.scope.scope import NothingAtHand, Scope
 from strategies.scope.values import Value
 
@@ -96,9 +96,10 @@ def _drawn(scope: Scope, row: OperatorRow, **how: Any) -> Value | None:
 
 def _draw_aimed(scope: Scope, row: OperatorRow, depth: int = 0) -> Value | None:
     """Draw an operator that is aimed at, half of the time of a call of another such: a pass may look for both."""
-    inner = None
-    aimed = {each.name: each for each in scope.module.rows if each and each.name in scope.module.aimed - {row.name}}
-    if aimed and depth < MOST_NESTED and scope.flip():
+    inner, module = None, scope.module
+    names = module.aimed - {CONST if CONST in module.aimed else row.name}
+    aimed = {each.name: each for each in module.rows if each and each.name in names}
+    if aimed and depth < MOST_NESTED and (scope.index(4) if CONST in module.aimed else scope.flip()):
         with contextlib.suppress(Infeasible, NothingAtHand):
             inner = _draw_aimed(scope, scope.pick([*aimed.values()]), depth + 1)
     again = () if inner is None else (inner.expr,)
@@ -139,7 +140,10 @@ def aimed_condition(scope: Scope) -> Value:
         return condition(scope)
 
 
-CONSTRUCTS = (OperatorRow("relax.If", OperatorFamily.INSPECT, aimed_condition, feature=Feature.IF),)
+CONSTRUCTS = (
+    OperatorRow("relax.If", OperatorFamily.INSPECT, aimed_condition, feature=Feature.IF),
+    OperatorRow(CONST, OperatorFamily.INSPECT, constant, feature=Feature.CONSTANTS),
+)
 """What is no operator, and can be aimed at like one."""
 
 

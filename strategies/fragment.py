@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 
@@ -31,11 +32,13 @@ class Fragment:
         make: Takes tensors (``relax.Var`` or constants) and returns the ``relax.Expr`` that it computes of them.
         shapes: Static shapes of the tensors.
         dtype: Their element type.
+        constants: Places of the tensors that are always constants.
     """
 
     make: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...] = ((2, 3),)
     dtype: str = "float32"
+    constants: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         __tracebackhide__ = True  # in pytest the user's line is shown
@@ -46,7 +49,8 @@ class Fragment:
 
     def draw(self, scope: Scope) -> Value:
         """Plant it; of several operands, every second time one is full of a number that the code may look for."""
-        operands = [scope.make(list(shape), self.dtype) for shape in self.shapes]
+        makers = [scope.constant if at in self.constants else scope.make for at in range(len(self.shapes))]
+        operands = [make(list(shape), self.dtype) for make, shape in zip(makers, self.shapes, strict=True)]
         scalars = [at for at, shape in enumerate(self.shapes) if not shape]
         if len(operands) > 1 and scope.index(2):
             at = scope.pick(scalars or list(range(len(operands))))
@@ -58,8 +62,8 @@ class Fragment:
         """Call the function once; raises ``FragmentError``."""
         __tracebackhide__ = True
         builder = relax.BlockBuilder()
-        operands = [relax.Var(f"x{at}", relax.TensorType(shape, self.dtype)) for at, shape in enumerate(self.shapes)]
-        builder.begin_scope(operands)
+        parameters, operands = self._operands()
+        builder.begin_scope(parameters)
         builder._begin_binding_block()
         try:
             builder.emit(self.made(builder, operands))
@@ -76,10 +80,19 @@ class Fragment:
     def alone(self) -> tvm.IRModule:
         """Return a module of nothing but this code."""
         builder = relax.BlockBuilder()
-        operands = [relax.Var(f"x{at}", relax.TensorType(shape, self.dtype)) for at, shape in enumerate(self.shapes)]
-        with builder.function("main", operands):
+        parameters, operands = self._operands()
+        with builder.function("main", parameters):
             builder.emit_func_output(builder.emit(self.made(builder, operands)))
         return builder.get()
+
+    def _operands(self) -> tuple[list[Any], list[Any]]:
+        """Return parameters, and all operands, in which constants are full of 2."""
+        operands = [
+            relax.const(np.full(shape, 2, self.dtype)) if at in self.constants
+            else relax.Var(f"x{at}", relax.TensorType(shape, self.dtype))
+            for at, shape in enumerate(self.shapes)
+        ]  # fmt: skip
+        return [each for each in operands if isinstance(each, relax.Var)], operands
 
     def made(self, builder: Any, operands: list[Any]) -> Any:
         """Return what the function makes of operands; raises ``FragmentError`` where it raises."""

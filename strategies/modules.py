@@ -188,9 +188,11 @@ def ir_modules(
             second may come after the dataflow block that contains the first. The results of calls in a branch become
             part of the result of the module. In about one module in seven, operands are declared without a shape, rank
             or dtype; such modules are not executed. ``"relax.add(_, relax.matmul)"`` stands for a call whose second
-            operand is another call, and ``"relax.If"`` for a branch. A pass given as text, such as
-            ``"mycompiler.clips:LowerClip"``, stands for everything that its source names: each operator with weight 30,
-            each nested call in its patterns (``is_op``) with weight 60, and branches if the pass visits them.
+            operand is another call, and ``"relax.If"`` for a branch. With ``"relax.const"``, most calls of the other
+            operators that you name have a constant operand, and operators are also called on results of their own. A
+            pass given as text, such as ``"mycompiler.clips:LowerClip"``, stands for everything that its source names:
+            each operator with weight 30, each nested call in its patterns (``is_op``) with weight 60, branches if the
+            pass visits them, and constants if it tests for them (``GenericConst``, ``is_const``, ``.value.numpy()``).
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.

@@ -19,9 +19,11 @@ from relaxkit.passes.pass_ref import imported, imported_from, load_module, load_
 from relaxkit.passes.reached import mentioned, reached
 from strategies.operators import OPERATORS
 from strategies.operators.nested import ANY
+from strategies.scope.frame import CONST
 
 _DEEPEST = 8
 """Calls of a pattern, one inside another, that are read."""
+_CONSTANTS = re.compile(r"\b(?:GenericConst|Constant|is_const)\b|\.(?:data|value)\.numpy\(")
 OFTEN = 30
 """The weight of an operator that the source of a pass names."""
 
@@ -59,6 +61,7 @@ def source_operators(target: str) -> NamedOperators:
         if named := _named(text):
             named += ["relax.If"] * bool(re.search(r"\brelax\.If\b|\bimport\b.*\bIf\b|\bvisit_if_\b", text))
             weights = dict.fromkeys(named, OFTEN) | dict.fromkeys(_patterns(text, named), 2 * OFTEN)
+            weights |= {CONST: 1} if _CONSTANTS.search(text) else {}
             return NamedOperators(weights, bool(elsewhere))
     return NamedOperators()
 

@@ -124,8 +124,18 @@ ir_modules(plant=Fragment(projection, shapes=((2, 3), (3, 4)), dtype="float16"))
 ```
 
 `shapes` is a tuple of shapes, so a single tensor is `shapes=((2, 3, 4),)`. relaxfuzz passes parameters, constants or filled tensors. If
-there are several operands, half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. Random code surrounds the planted
-code, and uses its result.
+there are several operands, half of the time one of them is a constant filled with 0, 1, 2, -1 or 0.5. `constants` lists the places of
+operands that must be constants; their values are random. The following plants the product of a tensor, a scalar and a row:
+
+```python
+def scaled_twice(x, first, second):
+    return relax.op.multiply(relax.op.multiply(x, first), second)
+
+
+ir_modules(plant=Fragment(scaled_twice, shapes=((2, 3), (), (3,)), constants=(1, 2)))
+```
+
+Random code surrounds the planted code, and uses its result.
 
 ## Features
 

@@ -14,6 +14,7 @@ from strategies.scope.bounds import FLOAT8 as FLOAT8
 from strategies.scope.bounds import LOW_PRECISION as LOW_PRECISION
 from strategies.scope.bounds import Bounds, default_bounds, dtype_bounds, holds, is_float
 from strategies.scope.features import Feature
+from strategies.scope.frame import CONST
 from strategies.scope.scope import Infeasible, Scope
 from strategies.scope.values import Dim, Value, same_dim
 
@@ -137,9 +138,10 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
     known = [other for other in reversed(scope.values) if fits(other)] if scope.again else []
     if scope.aimed and (same := scope.taken_again(known)) is not None:
         return scope.guard(same, bounds)
-    if scope.aimed and dtype == value.dtype and scope.index(6) == 5:
+    folded = CONST in scope.module.aimed
+    if scope.aimed and dtype == value.dtype and scope.index(16 if folded else 6) == 5:
         return scope.guard(value, bounds)
-    if scope.aimed and dtype != "bool" and scope.index(5) > 2:
+    if scope.aimed and dtype != "bool" and (scope.index(16) > 0 if folded else scope.index(5) > 2):
         before = [each for each in _constants_of(scope, value) if fits(each)]
         if before and scope.index(2):
             return scope.guard(before[0], bounds)
@@ -150,6 +152,8 @@ def partner(scope: Scope, value: Value, bounds: Bounds | None = None, dtype: str
         shape = () if kind < 2 else _wider(scope, value.shape) if kind == 4 else value.shape[place:]
         if kind == 5:  # as (k, 1) or (1, k): what is stretched along one axis alone
             shape = (*value.shape[:place], 1, *value.shape[place + 1 :])
+        if folded and full and scope.index(2):
+            return scope.constant([int(dim) for dim in shape], dtype, bounds)
         if (number := typical(scope, dtype, shape, bounds)) is not None:
             return number
     if scope.index(3) == 2:

@@ -17,6 +17,9 @@ from strategies.scope.values import Dim, Value
 
 _SYMBOL_NAMES = ("n", "m", "k", "b", "h", "s", "t", "u", "q", "r")
 
+CONST = "relax.const"
+"""Stands among the operators that are aimed at for constants: these then mostly take constants, and own results."""
+
 _BASE = ("float32",)
 _MORE: dict[Feature, tuple[str, ...]] = {
     Feature.HALF: ("float16",),

@@ -158,6 +158,20 @@ def test_each_number_that_a_pass_may_look_for_is_met(aim: dict[str, Any], rank: 
     pytest.fail(f"{met}")
 
 
+def test_a_fragment_is_given_the_constants_that_it_asks_for() -> None:
+    """A pass that multiplies constants in advance meets constants that are not full of one number."""
+    given: list[tuple[Any, ...]] = []
+
+    def scaled_twice(*operands: Any) -> Any:
+        given.append(operands)
+        return relax.op.multiply(relax.op.multiply(*operands[:2]), operands[2])
+
+    drawn = [*modules(20, plant=Fragment(scaled_twice, shapes=((2, 3), (), (3,)), constants=(1, 2)))]
+    assert drawn
+    assert all(isinstance(each, tvm.ir.GenericConst) for operands in given for each in operands[1:])
+    assert len({str(operands[2].value.numpy()) for operands in given}) > 5
+
+
 def test_an_aimed_operator_meets_constants_that_stretch_and_constants_of_several_numbers() -> None:
     """A pass that drops a factor of 1 meets one that is wider than the other factor, and one that is 1 only in part."""
     met: Counter[str] = Counter()

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import test_aim
+import tvm
 from tvm import relax
 
 from relaxkit.ir.functions import relax_functions
@@ -190,6 +192,38 @@ def test_calls_of_calls_in_its_patterns_are_found_by_their_operands(project: Pat
 def test_a_pass_as_text_draws_them_more_often(project: Path) -> None:
     (project / "clips.py").write_text(f"{SOURCE}\nNAME = 'relax.split'\n")
     assert test_aim.share_with("relax.split", operators=f"{project}/clips.py:LowerClip") > 0.5
+
+
+FOLDED = """
+TIMES = tvm.ir.Op.get("relax.multiply")
+
+
+def is_scale(call):
+    return call.op == TIMES and isinstance(call.args[1], tvm.ir.GenericConst)
+"""
+
+
+def scaled_twice(module: Any) -> list[tuple[np.ndarray[Any, Any], ...]]:
+    """Return the constants of each product of a product, where both have one as their second factor."""
+    found = []
+    for _, function in relax_functions(module):
+        made = {place.binding.var: place.value for place in places(function)}
+        calls = [value for value in made.values() if operator_of(value) == "relax.multiply"]
+        pairs = ((made.get(call.args[0]), call) for call in calls)
+        both = [pair for pair in pairs if all(operator_of(each) == "relax.multiply" for each in pair)]
+        constant = [pair for pair in both if all(isinstance(each.args[1], tvm.ir.GenericConst) for each in pair)]
+        found += [tuple(each.args[1].value.numpy() for each in pair) for pair in constant]
+    return found
+
+
+def test_a_pass_that_asks_for_constants_is_given_them_in_chains_of_its_operator(project: Path) -> None:
+    (project / "clips.py").write_text(f"import tvm\n{SOURCE}{FOLDED}\n\nclass Fold:\n    run = is_scale\n")
+    drawn = map(scaled_twice, test_aim.modules(60, operators=f"{project}/clips.py:Fold"))
+    found = [pairs for pairs in drawn if pairs]
+    assert len(found) > 20  # where the source asks for none: 4
+    arrays = [each for pairs in found for pair in pairs for each in pair]
+    assert {each.ndim for each in arrays} >= {0, 1, 2}
+    assert any(each.size > 1 and len(np.unique(each)) > 2 for each in arrays)
 
 
 def test_a_pass_that_is_not_there_is_told(project: Path) -> None:
