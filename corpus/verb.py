@@ -60,7 +60,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("id", metavar="ID", help="id of the finding, or a prefix of it")
     adding.add_argument("--title", required=True, metavar="TEXT", help="what happens, in a few words")
     adding.add_argument("--explanation", required=True, metavar="TEXT", help="what is wrong in TVM, in one sentence")
-    adding.add_argument("--upstream", default="", metavar="REF", help="where it is reported, such as apache/tvm#17205")
+    adding.add_argument("--upstream", default="", metavar="REF", help="its issue or pull request: apache/tvm#17205")
     adding.add_argument("--slug", metavar="NAME", help="name of the case (default: made from the pass and the title)")
     add_trust(adding)
     for action in (listing, checking, matching, adding):
@@ -223,5 +223,5 @@ VERB = Verb(
     example="relaxfuzz corpus check merge-composite-if",
     add_arguments=_add_arguments,
     run=_run,
-    code=f"`corpus add` {RUNS_CODE[0].lower()}{RUNS_CODE[1:]}",
+    code=RUNS_CODE.replace("This command", "`corpus add`"),
 )

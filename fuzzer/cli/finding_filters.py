@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fuzzer.store.known import KnownAs
     from fuzzer.store.records import FindingRecord
 
+_STATES = ("untriaged", "confirmed", "unscripted", "flaky", "known")
+
 
 def _number(text: str) -> int:
     number = int(text)
@@ -34,7 +36,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     group = parser.add_argument_group(f"select findings{where}")
     for name, values, text in (
         ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity (S1 is the most severe)"),
-        ("state", ("untriaged", "confirmed", "unscripted", "flaky", "known"), "in this state"),
+        ("state", _STATES, "(or suspects: unscripted, flaky) in this state"),
         ("pass", None, "in which this pass was tested or is at fault"),
         ("oracle", None, "of this oracle"),
     ):
@@ -57,8 +59,8 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     listed.add_argument(
         "--new",
         action="store_true",
-        help="only unknown findings: not on your list, not reported upstream and not in the corpus (the gate, which "
-        "excuses only your list and its baseline, may count more findings as new)",
+        help="only unknown findings: not on your list, not reported upstream and not in the corpus (the gate goes only "
+        "by your list and an accepted baseline, and may count more findings as new)",
     )
     listed.add_argument(
         "--known", action="store_true", help="only findings that are on your list, reported upstream or in the corpus"
@@ -123,7 +125,7 @@ def nothing(
         places = "on your list, reported upstream or in relaxfuzz's corpus"
         return (
             f"no unknown findings: {_many(listed)} {verb} {places}; leave out --new to list {them}. "
-            "The gate counts as new what is neither on your list nor in its baseline"
+            "The gate counts as new what is neither on your list nor in a baseline that it accepts"
         )
     return f"no match among {_many(findings)}" if findings else "no findings"
 

@@ -16,8 +16,11 @@ INTERRUPTED = 130
 """As a shell says of SIGINT; SIGTERM and SIGHUP end a campaign in the same way."""
 
 
-READS_ONLY = "Does not run code from a campaign."
-RUNS_CODE = "Runs code from a campaign: scripts, passes and plugins. A campaign from elsewhere requires --trust."
+READS_ONLY = "This command does not run any code that is stored in a campaign."
+RUNS_CODE = (
+    "This command may run code that is stored in a campaign (scripts, passes and plugins).\n"
+    "If the campaign was created or modified elsewhere, this requires --trust."
+)
 """What verbs say of the code of others in their help (docs/security.md)."""
 
 
@@ -94,8 +97,8 @@ OPTIONS = (
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
            "file (.json), or local:N"),
-    Option("out", "DIR", "the campaign's directory; if it already contains a campaign, that campaign is resumed "
-           "(default: campaign-SEED)"),
+    Option("out", "DIR", "the campaign's directory; if it already contains a campaign, that campaign is resumed, "
+           "unless your pass has changed (default: campaign-SEED)"),
     Option("case-timeout", "TIME", "time limit for one case (default: 20s)", _TIME),
     Option("memory-limit", "SIZE", "memory limit for one worker (default: 3GiB)"),
     Option("seeds", "DIR", "a collection of seed modules; some of the generated modules call their functions "
@@ -118,8 +121,8 @@ OPTIONS = (
     Option("plant", "FILE.py:FUNCTION", "insert this code into most modules: a relaxfuzz.Fragment, or a Python "
            "function that takes a tensor expression and returns one, in a file or as package.module:FUNCTION; "
            "repeatable (docs/drawing-modules.md)", _NAMES, repeatable=True),
-    Option("shares", "on|off", "save time: if an oracle has never found a failure in a TVM pass, run it on only some "
-           "of the cases of that pass (default: on)"),
+    Option("shares", "on|off", "save time: if no failure of a TVM pass has been recorded for an oracle "
+           "(fuzzer/shard/shares.toml), run that oracle on only some of the pass's cases (default: on)"),
     Option("coverage", "on|off", "record which basic blocks of TVM's compiler the cases reach; a resumed campaign "
            "keeps its setting (default: off; docs/coverage.md)", bare="on"),
     Option("guide", "on|off", "with --coverage: generate half of the modules by changing earlier ones, namely those "

@@ -42,5 +42,6 @@ def settling(notes: Iterable[str]) -> list[str]:
     for name, fields in allowing.items():
         given = ", ".join(f"{field}={value}" for field, value in fields.items())
         line = f'{name}.contract = replace(default_contract("{name}"), {given})'
-        lines.append(f"To allow this, add: `{line}`. To forbid it, use {', '.join(forbidding[name])} there.")
+        promise = f"To make the pass promise not to do this, write `{', '.join(forbidding[name])}` in that assignment"
+        lines.append(f"To allow this, add: `{line}`. {promise} instead.")
     return [*lines, STRICT] if lines else []

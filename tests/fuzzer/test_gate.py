@@ -373,7 +373,8 @@ def test_notes_end_with_one_line_to_paste_and_the_key_that_makes_them_fail(weigh
     (line,) = (each for each in lines if "default_contract" in each)
     assert line == (
         'note  campaign: To allow this, add: `FuseOps.contract = replace(default_contract("FuseOps"), '
-        "changes=frozenset({Kept.PURITY, Kept.KERNELS}))`. To forbid it, use changes=frozenset() there."
+        "changes=frozenset({Kept.PURITY, Kept.KERNELS}))`. To make the pass promise not to do this, "
+        "write `changes=frozenset()` in that assignment instead."
     )
     assert (f"note  campaign: {STRICT}" in lines) is (weight is Weight.NOTE)
 

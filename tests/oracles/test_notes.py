@@ -21,7 +21,7 @@ def test_one_line_allows_all_that_the_notes_on_a_pass_say() -> None:
     assert made.changes == {Kept.PURITY, Kept.KERNELS, Kept.EXTERNALS}
     assert made.idempotence is Idempotence.NEVER
     assert made.name == default_contract("P").name
-    assert mine.endswith("To forbid it, use changes=frozenset(), idempotence=Idempotence.IDEMPOTENT there.")
+    assert mine.endswith("write `changes=frozenset(), idempotence=Idempotence.IDEMPOTENT` in that assignment instead.")
     assert "Q.contract" in other
     assert last == STRICT
 

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--output", metavar="FILE", help="write the campaign's baseline; - means standard output")
-    what.add_argument("--compare", type=Path, metavar="FILE", help="compare the campaign with this baseline")
+    write = "write the campaign's baseline; - means standard output; exit code 3 if the campaign did not finish"
+    compare = (
+        "compare the campaign with this baseline; exit code 1 if a rate is significantly worse, otherwise 3 if an "
+    )
+    what.add_argument("--output", metavar="FILE", help=write)
+    what.add_argument(
+        "--compare", type=Path, metavar="FILE", help=f"{compare}oracle or a pass no longer has any checks"
+    )
     add_triage(parser)
     parser.add_argument("--json", action="store_true", help="with --compare: print one JSON object")
 
@@ -74,8 +80,7 @@ def _compare(measured: MeasuredCampaign, options: argparse.Namespace) -> int:
 
 VERB = Verb(
     name="baseline",
-    help="save a campaign's results as a baseline, or compare them with one; exit code 1 if significantly worse, 3 if "
-    "an oracle or a pass no longer has any checks, or if the saved campaign did not finish",
+    help="save a campaign's results as a baseline, or compare them with one",
     example="relaxfuzz baseline campaign --output baseline.json",
     add_arguments=_add_arguments,
     run=_run,

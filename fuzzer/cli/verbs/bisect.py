@@ -53,7 +53,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         default="1",
         metavar="N",
-        help="number of runs for each release (default: 1); if any of them fails, the release has the defect",
+        help="number of runs for each release (default: 1); the release has the defect if the script detects it in at "
+        "least one run",
     )
     parser.add_argument("--time", default="2m", metavar="TIME", help="time limit for one run (default: 2m)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -27,8 +27,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("directory", type=Path, nargs="?", metavar="DIR", help="the campaign's directory")
     what.add_argument(
         "--check", action="store_true",
-        help="judge no campaign; only read the policy, its known findings and its baseline, and check the names of "
-        "passes; exit code 0 or 2",
+        help="do not judge a campaign; only check that the policy, its known findings and its baseline (if there is "
+        "one yet) can be read and that the passes exist (exit code 0 if so, 2 if not)",
     )  # fmt: skip
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy (docs/gate.md)")
     parser.add_argument(

@@ -43,7 +43,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     module.add_argument("--oracle", metavar="NAME", help="the oracle whose failure must be preserved")
     module.add_argument(
-        "--signature", metavar="ID", help="the id of the failure to preserve, if the oracle reports several"
+        "--signature",
+        metavar="ID",
+        help="the id of the failure to preserve (default: the first that the oracle reports)",
     )
     module.add_argument(
         "--predicate",
@@ -64,9 +66,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument(
         "--save", type=Path, metavar="FILE",
-        help="write the smallest case found so far to FILE whenever a smaller one is found",
+        help="whenever a smaller case is found, write it to FILE",
     )  # fmt: skip
-    output.add_argument("--resume", action="store_true", help="start from the case in --save FILE")
+    output.add_argument("--resume", action="store_true", help="start from the case in the file that --save names")
     output.add_argument("--repro", type=Path, metavar="FILE", help="write a standalone script for the result to FILE")
     output.add_argument(
         "--others", type=Path, metavar="DIR", help="write a case to DIR for each different failure found along the way"
@@ -274,7 +276,8 @@ def _write_others(reduced: Reduced, folder: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="minimize a finding (the result is stored) or your own module, while preserving its failure",
+    help="minimize a finding's module (and store the result in the campaign) or your own module, so that it still "
+    "fails in the same way",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,

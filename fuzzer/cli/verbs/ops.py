@@ -23,16 +23,18 @@ _SHOWN = {
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--excluded", action="store_true", help="list the operators that are not in the table, and why")
-    parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
-    parser.add_argument("--pairs", action="store_true", help="with --campaign: common and rare pairs of operators")
-    parser.add_argument("--features", action="store_true", help="with --campaign: the language features in its modules")
     parser.add_argument(
-        "--idioms",
+        "--excluded",
         action="store_true",
-        help="with --campaign: the code patterns inserted to trigger passes (idioms), and variants that almost match "
-        "(near misses)",
+        help="list the operators that plain `relaxfuzz ops` does not list, and the reasons",
     )
+    parser.add_argument("--campaign", type=Path, metavar="DIR", help="show what a campaign generated")
+    for name, shown in (
+        ("pairs", "which pairs of operators occurred most often and least often"),
+        ("features", "the language features in its modules"),
+        ("idioms", "the patterns inserted to trigger passes (idioms), and variants that almost match (near misses)"),
+    ):
+        parser.add_argument(f"--{name}", action="store_true", help=f"with --campaign: show {shown}")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
 

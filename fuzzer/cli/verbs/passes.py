@@ -14,7 +14,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     from fuzzer.cli.pass_verdicts import LEAST
 
     parser.add_argument("name", nargs="?", metavar="NAME", help="print one contract, with the source of each claim")
-    parser.add_argument("--excluded", action="store_true", help="list the passes without a contract, and why")
+    parser.add_argument("--excluded", action="store_true", help="list the passes without a contract, with the reasons")
     parser.add_argument(
         "--campaign", type=Path, metavar="DIR", help="show a campaign's verdicts for each pass, and what the pass did"
     )
@@ -22,7 +22,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least",
         type=_count,
         metavar="N",
-        help=f"with --campaign: list oracle-pass pairs with fewer than N verdicts (default: {LEAST})",
+        help=f"with --campaign: list combinations of oracle and pass with fewer than N verdicts (default: {LEAST})",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 

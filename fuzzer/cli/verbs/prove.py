@@ -28,7 +28,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the pass, by name, as an expression, or as FILE.py:FACTORY; repeat the option for a pipeline",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON object: result, reason, the algebraic laws used, ..."
+        "--json", action="store_true", help="print one JSON object, which also names the algebraic laws used"
     )
 
 

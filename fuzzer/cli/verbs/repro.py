@@ -150,7 +150,7 @@ def _check(text: str, parts: ScriptParts | None) -> ReproResult:
 
 VERB = Verb(
     name="repro",
-    help="print, write or check a finding's standalone script, or a bug report that contains it",
+    help="print, save or run a finding's standalone script, or print a bug report that contains it",
     example="relaxfuzz repro campaign 1f0c2ab934 --check",
     add_arguments=_add_arguments,
     run=_run,

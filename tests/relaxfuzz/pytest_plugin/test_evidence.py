@@ -354,7 +354,10 @@ def test_a_note_fails_nothing(said: str) -> None:
     assert re.search(
         r"note \(\d modules?\): Running the pass twice changes .*, and no contract .* is allowed\.\n", said
     )
-    assert re.search(r"test_counts: To allow this, add: `\w+\.contract = .*NEVER\)`\. To forbid it, use ", said)
+    assert re.search(
+        r"test_counts: To allow this, add: `\w+\.contract = .*NEVER\)`\. To make the pass promise not to do this, ",
+        said,
+    )
     assert f"test_counts: {STRICT}" in said
 
 
