@@ -99,6 +99,19 @@ def external_workspaces(module: Any) -> str | None:
     return None if marked else "a function that is not external asks for a workspace"
 
 
+def annotated_parameters_used(module: Any) -> str | None:
+    """PropagateSharding refuses a parameter that it cannot give a mesh: uses alone connect it with an annotation.
+
+    propagate_sharding.cc, ConvertToDTensorType: "is not assigned device mesh".
+    """
+    for _, function in relax_functions(module):
+        used = {*relax.analysis.free_vars(function.body)}
+        asked = any(operator_of(place.value) == "relax.dist.annotate_sharding" for place in places(function))
+        if asked and not used.issuperset(function.params):
+            return "an annotated function has a parameter that nothing uses"
+    return None
+
+
 def no_cuda_graphs(module: Any) -> str | None:
     """RewriteCUDAGraph moves the calls of a graph into new functions, which it is not meant to rewrite again."""
 

@@ -8,7 +8,7 @@ from tvm.script import tirx as T
 class Module:
     @R.function(private=True)
     def f1(x: R.Tensor((2, 2, 2, 2), dtype="float32")) -> R.Tensor((2, 2, 2, 2), dtype="float32"):
-        R.func_attr({"WorkspaceSize": 64})
+        R.func_attr({"Codegen": "pyext", "WorkspaceSize": 64})
         return x
 
     @R.function

@@ -38,7 +38,7 @@ from relaxkit.passes.contracts.shared import (
     WINDOWED_ATTENTION,
     none_left,
 )
-from relaxkit.passes.preconditions import hints_listed, no_calls_in_place, nothing_killed
+from relaxkit.passes.preconditions import annotated_parameters_used, hints_listed, no_calls_in_place, nothing_killed
 
 _SOURCE = "tvm/relax/distributed/transform/transform.py"
 _TO_GLOBAL_VIEW = ("LegalizeOps", "PropagateSharding")
@@ -124,12 +124,7 @@ ROWS: tuple[Contract, ...] = (
             "no annotation is left", f"{_SOURCE}: propagate sharding information", "relax.dist.annotate_sharding"
         ),
         _CONFLICT,
-        Refusal(
-            "InternalError",
-            r"is not assigned device mesh",
-            "a tensor that no annotation reaches",
-            "src/relax/distributed/transform/propagate_sharding.cc, ConvertToDTensorType: the message",
-        ),
+        preconditions=(annotated_parameters_used,),
         keeps_public_signatures=False,  # that of an annotated function says how its parameters are spread
     ),
     _distributed(
