@@ -64,7 +64,8 @@ def test_its_figures_are_those_of_their_sources() -> None:
     assert (
         f"all {figures['generated modules that are well-formed'].split(' of ')[0]} modules are well formed" in results
     )
-    changing = figures["measured passes that change at least 20% of the modules they are given"].split(" of ")
+    (often,) = (figures[what] for what in figures if what.startswith("measured TVM passes that change at least 20%"))
+    changing = often.split(" of ")
     assert f"of {changing[1]} passes with a contract, {changing[0]} change at least 20%" in results
 
 

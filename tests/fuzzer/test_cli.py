@@ -228,6 +228,23 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith(f"relaxfuzz {importlib.metadata.version('relaxfuzz')}\n")
 
 
+def test_help_says_whether_code_is_run_and_which_exit_code_belongs_to_which_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = {}
+    for verb in ("baseline", "minimize", "corpus"):
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+        told[verb] = " ".join(capsys.readouterr().out.split())
+    options = told["baseline"].partition("--output FILE write")[2]
+    saving, _, comparing = options.partition("--compare FILE")
+    assert "exit code 3 if the campaign did not finish" in saving
+    assert "exit code 1 if a rate is significantly worse, otherwise 3" in comparing
+    assert "This command does not run any code that is stored in a campaign." in told["baseline"]
+    assert "This command may run code that is stored in a campaign" in told["minimize"]
+    assert "`corpus add` may run code that is stored in a campaign" in told["corpus"]
+
+
 def test_an_internal_error_is_one_line_and_70(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
