@@ -283,18 +283,22 @@ def own_calls(subject: Subject, changes: Sequence[tuple[tvm.IRModule, tvm.IRModu
     """Count the calls that the passes removed and added in :func:`own_changes`, by operator.
 
     Behind ``rewrite_call`` TVM merges calls that a rewrite has made equal, and without that the operands of a rewrite
-    may be there twice: what both ways have in common is the work of the pass.
+    may be there twice: what both ways have in common is the work of the pass.  Dead code is not counted: passes that
+    remove it besides would seem to rewrite what they only tidy.
     """
     removed, added = Counter[str](), Counter[str]()
-    for before, after in (map(operators_called, pair) for pair in changes):
+    tidy = relax.transform.DeadCodeElimination()
+
+    def counted(module: tvm.IRModule) -> Counter[str]:
+        return operators_called(apply(tidy, module).module or module)
+
+    for before, after in (map(counted, pair) for pair in changes):
         removed += before - after
         added += after - before
     calls: list[Any] = []
     alone = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls))
     if alone.output.module is not None and calls:
-        tidy = relax.transform.DeadCodeElimination()
-        plain = (apply(tidy, each).module or each for each in (_given(alone), alone.output.module))
-        before, after = map(operators_called, plain)
+        before, after = map(counted, (_given(alone), alone.output.module))
         removed, added = removed & (before - after), added & (after - before)
     return removed, added
 

@@ -132,7 +132,7 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
         + (f" on {total['failing']} module{'s' * (total['failing'] > 1)}" if total["failing"] else "")
         + (f"; {counted(total['known'], 'failure')} accepted as known" if total["known"] else "")
     )
-    sides = (("removed by the pass", value["removed"]), ("added", value["added"]))
+    sides = (("removed by the pass, dead code aside", value["removed"]), ("added", value["added"]))
     rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
     if rows:
         yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)

@@ -251,6 +251,19 @@ def test_operands_that_a_rewrite_names_anew_are_not_added() -> None:
     assert own_calls(subject, own_changes(subject)) == (Counter({"relax.nn.relu": 1}), Counter())
 
 
+def test_dead_code_that_a_pass_removes_besides_is_not_counted() -> None:
+    @I.ir_module
+    class Dead:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            unused = R.exp(x)  # noqa: F841  # what is removed
+            return R.add(x, x)
+
+    subject = Subject(Dead, [GivenPass("Mine", "<Mine>", made(lambda module: rebuilt(module, 1)))])
+    assert subject.output.module is not None
+    assert own_calls(subject, own_changes(subject)) == (Counter(), Counter({"relax.negative": 1}))
+
+
 def test_what_a_pass_does_besides_rewriting_by_patterns_is_its_work() -> None:
     inert = by_call(lambda call, _: call)
     subject = Subject(Unclean, [GivenPass("Mine", "<Mine>", made(lambda module: inert(rebuilt(module, 1))))])
