@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 import re
 import shlex
@@ -57,7 +58,7 @@ def failure_text(
         return "\n".join(said)
     words = script.parts.words
     head = [printable(words.title), f"expected: {printable(words.expected)}", f"observed: {printable(words.observed)}"]
-    path = _folder(item, options) / f"{re.sub(r'[^A-Za-z0-9_]+', '_', item.name)}-{criterion.id}.py"
+    path = _folder(item, options) / f"{_script_name(item.nodeid)}-{criterion.id}.py"
     write_repro(script.text, path)
     checked = check_pristine(script.text, script.parts.ending)
     run = f"{_python()} {shlex.quote(str(path))}"
@@ -82,6 +83,14 @@ def failure_text(
     changed = _changed(what, lines, left // 2)
     shown = _shortened(module, " in the script", left - len(changed), [line[1:].strip() for line in lines])
     return "\n".join([*above, *shown, *changed, "", *tail])
+
+
+def _script_name(test: str) -> str:
+    """Return the beginning of a name that the scripts of no other test have; plain names are kept as they are."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", test.replace(".py::", "-").replace("::", "-").replace("/", ".").lstrip("."))
+    if re.fullmatch(r"[A-Za-z0-9_/]+\.py(::[A-Za-z0-9_]+)+", test):
+        return name
+    return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(test.encode()).hexdigest()[:6]}"
 
 
 def _python() -> str:
@@ -143,6 +152,7 @@ def _cast_hint(verdict: Verdict, module: str) -> list[str]:
 _BRACKETS = functools.reduce(lambda inner, _: rf"\((?:[^()]|{inner})*\)", range(5), r"\([^()]*\)")
 _TYPE = re.compile(rf"\bR\.(?:Tensor|Tuple|Shape|Any|Callable|Prim)\b(?:{_BRACKETS})?")
 _FAILURES = {"numeric": "wrong result", "crash": "exception", "well-formed": "ill-formed output"}
+_LONGEST_NAME = 150
 _CAST, _MOST_CASTS = "R.match_cast(", 3
 _MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 6
 """Frames of a trace, lines of the whole text, with which pytest writes 40, and of a module whatever is beside it."""

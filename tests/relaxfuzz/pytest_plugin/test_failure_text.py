@@ -18,11 +18,21 @@ from relaxfuzz.pytest_plugin.failure_text import (
     _cast_hint,
     _changed,
     _changed_lines,
+    _script_name,
     _shortened,
 )
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from strategies import Fragment, ir_modules
+
+
+def test_scripts_of_different_tests_have_different_names() -> None:
+    assert _script_name("tests/test_a.py::test_same") == "tests.test_a-test_same"
+    tests = ("test_a.py", "test_b.py", "a/test_a.py", "a-test_a.py", "a.test_a.py", "../a/test_a.py")
+    names = [_script_name(f"{file}::test_{kind}") for file in tests for kind in ("x", "x[a-b]", "x[a_b]", "y" * 300)]
+    assert len({*names}) == len(names)
+    assert max(map(len, names[:3])) < 200
+    assert not any(name.startswith(".") for name in names)
 
 
 def test_only_changed_lines_are_shown_and_at_most_so_many() -> None:
