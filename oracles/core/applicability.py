@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import tvm
 
+from oracles.core.function_signatures import mistyped_call
+from oracles.core.module_facts import complaint
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.compat.tables import newest
-from relaxkit.passes.contract import Contract, OracleName, Refusal
+from relaxkit.passes.contract import Abi, Contract, OracleName, Refusal
 from relaxkit.passes.pass_ref import Step
 
 ILL_FORMED_OUTPUT = "output is ill-formed"
@@ -86,6 +88,21 @@ def tolerated(found: Evidence | None, steps: Sequence[Step]) -> bool:
         return True
     patterns = [pattern for step in steps for pattern in step.contract.tolerated_ill_formedness]
     return any(re.search(pattern, newest(found.message)) for pattern in patterns)
+
+
+def refuse_ill_formed_input(subject: Subject, index: int) -> None:
+    """Raise it for a step of a pipeline whose input the steps before it left ill-formed: it is not to blame for that.
+
+    A contract may tolerate that of its pass: of types that a caller chose nothing is promised behind it, either, and
+    what other passes leave by design is what those behind them are for.
+    """
+    steps, entered = subject.plan.steps[:index], subject.input_of(index)
+    if not steps:
+        return
+    found = complaint(entered)
+    chosen = any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps)
+    if mistyped_call(entered) is not None or not tolerated(found, steps) or (found is not None and chosen):
+        raise Inapplicable("input of the pass is ill-formed", culprit=subject.plan.steps[index].ref.name)
 
 
 def refusal_of(error: Evidence | None, refusals: tuple[Refusal, ...]) -> Refusal | None:

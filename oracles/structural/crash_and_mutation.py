@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import tvm
 
-from oracles.core.applicability import Failure, Inapplicable, oracle, refusal_of, tolerated, unmet_step
+from oracles.core.applicability import Failure, Inapplicable, oracle, refusal_of, refuse_ill_formed_input, unmet_step
 from oracles.core.blame import first_step, inner_pass
-from oracles.core.function_signatures import mistyped_call
-from oracles.core.module_facts import complaint, load
+from oracles.core.module_facts import load
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.ir.equality import describe, graph_of, same_graph, text_difference
-from relaxkit.passes.contract import Abi, OracleName
+from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import CONTRACTS
-from relaxkit.passes.pass_ref import Step
 
 
 @oracle(OracleName.CRASH)
@@ -36,9 +32,7 @@ def crash(subject: Subject) -> Failure | None:
     if (refusal := refusal_of(error, contract.refusals)) is not None:
         raise Inapplicable(refusal.reason, Outcome.REJECT, name)
     index = len(subject.chain) - 1
-    entered = subject.input_of(index)
-    if index > 0 and _ill_formed_input(entered, subject.plan.steps[:index]):
-        raise Inapplicable("input of the pass is ill-formed", culprit=name)
+    refuse_ill_formed_input(subject, index)
     if not contract.composed:
         return name, error
     culprit = inner_pass(subject.built(index), subject.given_again(index)) or name
@@ -46,17 +40,6 @@ def crash(subject: Subject) -> Failure | None:
     if inner is not None and (refusal := refusal_of(error, inner.refusals)) is not None:
         raise Inapplicable(refusal.reason, Outcome.REJECT, name)
     return culprit, error
-
-
-def _ill_formed_input(entered: tvm.IRModule, steps: Sequence[Step]) -> bool:
-    """Return whether what the steps gave is ill-formed, so that the next pass is not to blame for raising on it.
-
-    A contract may tolerate that of its pass: of types that a caller chose nothing is promised behind it, either, and
-    what other passes leave by design is what those behind them are for.
-    """
-    found = complaint(entered)
-    chosen = any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps)
-    return mistyped_call(entered) is not None or not tolerated(found, steps) or (found is not None and chosen)
 
 
 @oracle(OracleName.MUTATION)

@@ -23,7 +23,14 @@ from typing import Any, NoReturn
 
 import tvm
 
-from oracles.core.applicability import Failure, Inapplicable, ill_formed_output, no_output, oracle
+from oracles.core.applicability import (
+    Failure,
+    Inapplicable,
+    ill_formed_output,
+    no_output,
+    oracle,
+    refuse_ill_formed_input,
+)
 from oracles.core.blame import first_step
 from oracles.core.module_facts import load
 from oracles.core.subject import Subject
@@ -66,6 +73,7 @@ def judge(subject: Subject) -> Failure | None:
     if (found := first_step(_violations(subject, _again(subject, known)))) is None:
         raise Inapplicable(RANDOM)
     index, (postcondition, violation) = found
+    refuse_ill_formed_input(subject, index)
     first, done, *_ = [*violation.splitlines(), ""]
     ref = steps[index].ref
     if is_users(ref) and postcondition in KEPT.values():  # one defect drops many attributes, and is one finding

@@ -255,8 +255,18 @@ def viewed() -> Any:
     return builder.get()
 
 
+def matched() -> Any:
+    """The match of a call, whose type is inferred, as RemoveRedundantReshape leaves it."""
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    lv = relax.Var("lv", x.ty)
+    body = relax.SeqExpr([relax.BindingBlock([relax.MatchCast(lv, relax.BlockBuilder().normalize(x + x), lv.ty)])], lv)
+    relax.expr._update_type(body, lv.ty)
+    return tvm.IRModule({tvm.ir.GlobalVar("main"): relax.Function([x], body, lv.ty)})
+
+
 @pytest.mark.parametrize(
-    "module", [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared(), resized(), vague(), viewed()]
+    "module",
+    [laid_out(), spread([0, 1]), spread(tvm.ir.Range(0, 2)), declared(), resized(), vague(), viewed(), matched()],
 )
 def test_layouts_meshes_and_declared_types_are_built(module: Any) -> None:
     names: dict[str, Any] = {"tvm": tvm, "relax": relax}

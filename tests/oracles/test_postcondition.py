@@ -73,6 +73,14 @@ def test_an_ill_formed_output_is_not_judged(say: Say) -> None:
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "output is ill-formed")
 
 
+def test_a_step_whose_input_is_ill_formed_is_not_judged(say: Say) -> None:
+    whole, nothing = samples.private_calls(), Contract("nothing", changes=frozenset(Kept))
+    passes = [buggy.drops("helper"), buggy.identity(), buggy.make("mends", lambda module: whole)]
+    verdict = judged(say, samples.private_calls(), *passes, contracts=[nothing, claiming(unmarked), nothing])
+    assert (verdict.outcome, verdict.culprit) == (Outcome.SKIP, "identity")
+    assert verdict.reason == "input of the pass is ill-formed"
+
+
 def test_the_first_step_that_breaks_its_claim_is_to_blame(say: Say) -> None:
     nothing = Contract("nothing", changes=frozenset(Kept))
     verdict = judged(

@@ -165,7 +165,7 @@ class _Writer:
 
     def _binding(self, binding: Any) -> str:
         if isinstance(binding, relax.MatchCast):
-            value, cast = self.expr(binding.value), self.type(binding.ty)
+            value, cast = self._value(binding.value), self.type(binding.ty)
             var = self._var(binding.var)
             return f"relax.MatchCast({var}, {value}, {cast})"
         value = self._value(binding.value)
