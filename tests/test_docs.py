@@ -45,6 +45,11 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("document", DOCS, ids=lambda path: path.name)
+def test_an_item_of_a_list_begins_a_line(document: Path) -> None:
+    assert "; * " not in document.read_text(encoding="utf-8")
+
+
 def test_reasons_are_explained_by_the_words_that_reports_use() -> None:
     text = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     explained = text.partition("## Why checks are skipped\n")[2].partition("\n## ")[0]

@@ -67,7 +67,7 @@ def require_working_pair() -> Versions:
     if release is None and found.tvm != UNKNOWN and numbers(found.tvm) < numbers(RELEASES[-1].tvm):
         raise EnvironmentFault(
             f"{TVM} {found.tvm} is not supported (supported: {', '.join(each.tvm for each in RELEASES)}); "
-            f"install with: {_command(RELEASES[0])}"
+            f"install with: {pip_command(RELEASES[0])}"
         )
     if release is not None and not release.fits(found.ffi):
         raise EnvironmentFault(
@@ -113,7 +113,7 @@ def version_of(name: str) -> str:
     except importlib.metadata.PackageNotFoundError:
         if name == TVM and (version := _from_source()):
             return version
-        raise EnvironmentFault(f"{name} is not installed; install with: {_command(RELEASES[0])}") from None
+        raise EnvironmentFault(f"{name} is not installed; install with: {pip_command(RELEASES[0])}") from None
 
 
 def _from_source() -> str:
@@ -129,7 +129,8 @@ def _from_source() -> str:
     return UNKNOWN
 
 
-def _command(release: Release) -> str:
+def pip_command(release: Release) -> str:
+    """Return the command that installs a release of TVM with what works with it."""
     return f"pip install '{TVM}=={release.tvm}' '{FFI}{release.pin}'"
 
 

@@ -14,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.core.installed import pip_command
 from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
+from relaxkit.compat.known import known as known_release
 
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
@@ -90,7 +92,7 @@ def bug_report(
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
-        f"### Steps to reproduce\n\n{_steps(finding, parts, script, own)}",
+        f"### Steps to reproduce\n\n{_steps(finding, parts, script, own, info.tvm_version)}",
         f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
         _nearest(parts),
         _bisection(bisected),
@@ -176,8 +178,10 @@ def _environment(info: CampaignInfo) -> str:
     return "".join(f"* {name}: {_line(value)}\n" for name, value in facts if value)
 
 
-def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool) -> str:
+def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool, version: str) -> str:
     needs = "the file of the pass, next to it or in the working directory" if own else "only TVM and NumPy"
+    if (release := known_release(version)) and not own:
+        needs += f" (`{pip_command(release)} numpy`)"
     attached = len(script) > LONGEST_SCRIPT
     how = f"Save this as `repro.py` and run `python repro.py`. It needs {needs}."
     if attached:

@@ -62,7 +62,7 @@ _WORDS = {
     "later-call-differs": "makes a program return a different result when called again",
 }
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "runs out of memory"}
-_CLAUSE = r",? (?:but|where|which|while|given|because|when) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
+_CLAUSE = r",? (?:but|where|which|while|given|because|when|from(?=.* to )) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
 _SENTENCE = r"[.!?](?=\s)"  # what users' code and Python say has no clauses that are known
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
@@ -184,7 +184,6 @@ def _well_formed(culprit: str, told: Told) -> str:
         return _fit(f"{culprit} {does}{said}")
     if evidence.kind == "signature":
         change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
-        change = change if len(culprit) + len(change) < MOST else change.partition(" from ")[0]
         return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
         for what in _outdated(told):

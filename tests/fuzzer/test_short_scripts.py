@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from tvm import relax
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
 from fuzzer.core.case import load_module as load_case
+from fuzzer.core.installed import pip_command
 from fuzzer.findings.assessment import Assessment, Culprit, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.outcome import SearchLimits
@@ -36,6 +38,7 @@ from fuzzer.triage.reduce import reduce_case
 from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
 from oracles.judge import judge
+from relaxkit.compat.known import RELEASES
 from relaxkit.ir.walk import places
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import contract_for
@@ -708,6 +711,16 @@ def test_a_script_finds_what_a_users_pass_imports_from_other_directories(
     assert roots[3] not in script.text, "but no more than that"
 
 
+def test_json_is_not_needed_to_show_what_a_pass_writes_into_its_input(tmp_path: Path) -> None:
+    (known,) = load(["adreno-mutates-constants"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, 0)
+    verdict = next(each for each in judge_case(case, (known.oracle,)) if each.outcome is Outcome.FAIL)
+    script = shown(case, verdict, tmp_path)
+    assert "_json" not in script.text
+    title = " ".join(line.strip("# ") for line in script.text.partition("# tvm ")[0].splitlines())
+    assert re.fullmatch(r"AnnotateCustomMemoryScope modifies .* changes the type of a constant of [\w.]+", title)
+
+
 def test_a_module_that_tvm_writes_and_does_not_load_is_the_module_of_its_script(tmp_path: Path) -> None:
     """TVM takes (1, 0) for a shape of a tensor with elements."""
     builder = relax.BlockBuilder()
@@ -719,3 +732,5 @@ def test_a_module_that_tvm_writes_and_does_not_load_is_the_module_of_its_script(
     script = shown(case, verdict, tmp_path).text
     assert "BindParams(" not in script
     assert "again = tvm.ir.load_json(text)" in script
+    other = run(f"import tvm_ffi\ntvm_ffi.__version__ = '0.1.15'\n{script}", Ending(), tmp_path)
+    assert (other.exit_code, other.output) == (2, f"this release of tvm-ffi crashes: {pip_command(RELEASES[0])}\n")

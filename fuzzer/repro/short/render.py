@@ -11,6 +11,7 @@ from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.core.installed import installed, pip_command
 from fuzzer.core.text import first_line
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Ending, Nearest, ShortForms, ShortScript
@@ -27,6 +28,7 @@ from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.table import OracleForms, forms_of, words_of
 from fuzzer.repro.title import title_of
 from oracles.core.verdict import Death
+from relaxkit.compat.known import known
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -91,15 +93,26 @@ def _written(
         front = "\n\n".join(part.rstrip() for part in parts if part.strip())
         user = scene.imports
         body = [*map(wrapped, prepared), *map(wrapped, acts.lines)]
-        imports = _imports("\n".join([*user, front, *body]))
+        guard = _guard() if any("_json(" in line for line in body) else []
+        imports = _imports("\n".join([*user, *guard, front, *body]))
         remark = [f"# {acts.remark}"] if acts.remark else []
-        text = "\n".join([*head, *remark, *imports, *user, "", front, "", ""])
+        text = "\n".join([*head, *remark, *imports, *user, *guard, "", front, "", ""])
         shown = body[: len(prepared) + acts.ending.line]
         first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
         ending = replace(acts.ending, line=first + 1)
         text += "\n".join(body) + "\n"
         near = None if passing is None or showing.module is not None else _edited(text, before, passing)
         yield ShortScript(text, ending, _change(scene, showing), near)
+
+
+def _guard() -> list[str]:
+    """Return lines that end a script where it would die of a tvm-ffi that does not fit TVM, whose JSON it needs."""
+    versions = installed()
+    if (release := known(versions.tvm)) is None:
+        return []
+    fits = f'tvm_ffi.__version__.startswith("{".".join(map(str, release.least))}")'
+    says = f"print({f'this release of tvm-ffi crashes: {pip_command(release)}'!r})"
+    return [f'if tvm.__version__ == "{release.tvm}" and not {fits}:', f"    {says}", "    raise SystemExit(2)"]
 
 
 def _edited(script: str, before: str, passing: Any) -> Nearest | None:
