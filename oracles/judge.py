@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from oracles.core.evidence import evidence_of
 from oracles.core.subject import Subject
-from oracles.core.verdict import Evidence, Outcome, Verdict, reason_of
+from oracles.core.verdict import CUT_SHORT, Evidence, Outcome, Verdict, reason_of
 from oracles.metamorphic.relations import RELATIONS
 from oracles.structural import crash_and_mutation, postcondition, roundtrip, well_formed
 from oracles.users_pass import considered
@@ -51,8 +51,6 @@ ORACLES: tuple[Oracle, ...] = (
     Oracle(OracleName.ENVIRONMENT, RELATIONS[OracleName.ENVIRONMENT].judge),
     Oracle(OracleName.NUMERIC, _judge_numeric),
 )
-CUT_SHORT = "cut short: a known finding"
-"""The reason of oracles that are not asked any more."""
 
 
 def judge(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from fuzzer.core.text import Standing, first_line, printable
 from fuzzer.findings.file import KnownFinding, KnownFindings
-from fuzzer.gate.measured import MeasuredCampaign, SeenFinding
+from fuzzer.gate.measured import GateSubject, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
 from fuzzer.store.known import KnownAs, named
 from fuzzer.store.records import FindingRecord, FindingState
+
+_MANY, _NEARLY_ALL = 3, 0.95  # checks that do not fail by chance, all or nearly all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class SortedFindings:
         questions: Resting on a claim of ours; they fail nothing, unless the policy says so.
         suspects: SeenFinding, but not proven (``fuzzer.store.records.SUSPECTS``).
         accepted: In the baseline, when the policy accepts those.
+        contradicted: Why a suspect cannot have come by chance, by its id: these leave no evidence, and are excused by
+            an entry alone.
     """
 
     new: tuple[FindingRecord, ...]
@@ -36,6 +40,7 @@ class SortedFindings:
     questions: tuple[FindingRecord, ...]
     suspects: tuple[FindingRecord, ...]
     accepted: tuple[FindingRecord, ...]
+    contradicted: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[FindingRecord, ...]:
@@ -51,32 +56,40 @@ def sort_findings(
     measured: MeasuredCampaign,
     baseline: MeasuredCampaign | None,
 ) -> SortedFindings:
-    """Sort a campaign's findings, the gravest first.
-
-    Args:
-        known_findings: What is known of the release that was tested.
-        policy: Says what questions do, and whether findings of the baseline are no new ones.
-        rules: The rules for this campaign.
-        measured: The campaign.
-        baseline: What it is compared with.
-    """
+    """Sort a campaign's findings, the gravest first; ``known_findings`` are those of the release that was tested."""
     old = {each.id for each in baseline.seen} if baseline and policy.comparing.accept_findings else set()
     new, noted, known, questions, suspects, accepted = [], [], [], [], [], []
     for record, seen in sorted(zip(measured.records, measured.seen, strict=True), key=lambda pair: pair[0].rank):
         entry = known_findings.find(*seen.names)
         if entry is not None:
             known.append((record, entry))
-        elif record.suspect:
-            suspects.append(record)
         elif excuses_question(policy, seen):
             questions.append(record)
         elif not old.isdisjoint((record.id, record.former)):
             accepted.append(record)
+        elif record.suspect:
+            suspects.append(record)
         elif _weight(rules, seen) is Weight.NOTE:
             noted.append(record)
         else:
             new.append(record)
-    return SortedFindings(tuple(new), tuple(noted), tuple(known), tuple(questions), tuple(suspects), tuple(accepted))
+    heavy = {seen.id for seen in measured.seen if _weight(rules, seen) is Weight.FAIL}
+    judged = [each for each in suspects if each.id in heavy]
+    contradicted = {each.id: why for each in judged if (why := _contradiction(each, judged, measured))}
+    return SortedFindings(
+        tuple(new), tuple(noted), tuple(known), tuple(questions), tuple(suspects), tuple(accepted), contradicted
+    )
+
+
+def _contradiction(record: FindingRecord, suspects: Sequence[FindingRecord], measured: MeasuredCampaign) -> str:
+    """Say why a suspect cannot have come by chance; empty if it can."""
+    if record.state is FindingState.UNSCRIPTED:
+        return "the oracle reports it in every fresh process, but no script shows it"
+    cell = measured.count(GateSubject(str(record.oracle), record.culprit))
+    failed = sum(each.count for each in suspects if (each.oracle, each.culprit) == (record.oracle, record.culprit))
+    if cell.checks >= _MANY and failed >= _NEARLY_ALL * cell.checks:
+        return f"{failed} of {cell.checks} checks fail, but not in fresh processes"
+    return ""
 
 
 def excuses_question(policy: Policy, seen: SeenFinding) -> bool:
@@ -122,7 +135,10 @@ def finding_rulings(
     for record, entry in found.known:
         rulings.append(make(RulingStatus.KNOWN, titled[record.id], "", f"on your list ({entry.where}): {entry.reason}"))
     for record in found.suspects:
-        rulings.append(make(RulingStatus.SUSPECT, titled[record.id], "", first_line(record.note, str(record.state))))
+        why = found.contradicted.get(record.id, "")
+        status, before = (RulingStatus.SHORT, "suspect ") if why else (RulingStatus.SUSPECT, "")
+        ours = f"relaxfuzz contradicts itself: {why}" if why else ""
+        rulings.append(make(status, titled[record.id], before, ours, first_line(record.note, str(record.state))))
     return rulings
 
 
@@ -154,5 +170,8 @@ def _raised(record: FindingRecord) -> str:
 
 
 def excused_by(known: KnownFindings, policy: Policy) -> Callable[[SeenFinding], bool]:
-    """Make a test of whether failures of a finding are excused: it is known, or a question that is only said."""
-    return lambda seen: known.find(*seen.names) is not None or excuses_question(policy, seen)
+    """Make a test of whether failures of a finding are excused: it is known, or a question or suspect that is noted."""
+    suspects = policy.suspects is Weight.NOTE
+    return lambda seen: (
+        known.find(*seen.names) is not None or excuses_question(policy, seen) or (seen.suspect and suspects)
+    )

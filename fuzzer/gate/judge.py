@@ -7,7 +7,8 @@ failures is printed beside it.  Excused failures still count as checks: the orac
 
 Any finding that is not known fails the gate, whatever the rates.  A question (``fuzzer.findings.assessment``: what it
 goes against is a claim of ours) is excused like a known finding, and a suspect (``fuzzer.store.records.SUSPECTS``:
-triage could not prove it) fails nothing: a build must not turn red for what comes and goes.  With
+triage could not prove it) fails nothing: a build must not turn red for what comes and goes.  What does not come and go
+and is not proven either, is a contradiction of our own: it leaves the gate without evidence.  With
 ``questions = "fail"`` they are findings like others; with ``suspects = "fail"`` their failures stay in the pass rates,
 so that a triage that proves nothing does not open the gate.  Too few checks never pass: they are "not enough evidence",
 unless something else fails already.
@@ -118,7 +119,7 @@ def judge_campaign(
     # An entry that speaks of another release excuses nothing: what fails the same way here is worth a look.
     known_here = policy.known.of(measured.info.tvm_version)
     known = excused_by(known_here, policy)
-    excused = [each for each in measured.seen if known(each) or (each.suspect and policy.suspects is Weight.NOTE)]
+    excused = [each for each in measured.seen if known(each)]
     findings = sort_findings(known_here, policy, rules, measured, baseline)
     accepts = policy.comparing.accept_findings and baseline is not None
     told = recognize((*findings.all,), KnownFindings())
@@ -163,10 +164,11 @@ def _command(*words: object) -> str:
 
 
 def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ruling]:
-    """Say how to reproduce the first new finding, and what to do about those that are to be accepted."""
-    if not result.findings.new:
+    """Say how to reproduce the first finding that is not excused, and how to accept it or all of them."""
+    found = result.findings
+    if not (open_ := [*found.new, *(each for each in found.suspects if each.id in found.contradicted)]):
         return []
-    file, record = policy.known_file, result.findings.new[0]
+    file, record = policy.known_file, open_[0]
     families = {seen.id: seen.family for seen in result.measured.seen}
     name = families[record.id] if record.family.final else record.id
     listed = [each.id for each, _ in result.findings.known if families[each.id] == name]

@@ -18,7 +18,7 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, SeenFindin
 from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
-from oracles.core.verdict import NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
+from oracles.core.verdict import CUT_SHORT, NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
 from relaxkit.passes.contract import OracleName
 
 _REASONS = 2
@@ -26,14 +26,7 @@ _AIM = "`run --operators` or `run --plant` generates more of what a pass acts on
 
 
 def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:
-    """Everything that one rule demands.
-
-    Args:
-        rule: The rule.
-        measured: The campaign.
-        excused: The findings that are known.
-        confidence: Of Wilson's interval.
-    """
+    """Everything that one rule demands; ``confidence`` is that of Wilson's interval."""
     cell = measured.count(rule.subject)
     moot = _moot(rule, measured)
     rulings = [_checks(rule, cell, moot, measured)]
@@ -79,10 +72,10 @@ def _ruling(
     return Ruling(status, requirement, rule.name, detail, numbers, rule.own)
 
 
-def _moot(rule: Rule, measured: MeasuredCampaign) -> int:
-    """Count the skips where there was nothing to judge."""
+def _moot(rule: Rule, measured: MeasuredCampaign, always: frozenset[str] = NOT_APPLICABLE) -> int:
+    """Count the skips where there was nothing to judge: those of these reasons, and what a pass never promised."""
     reasons = measured.reasons(rule.subject, Outcome.SKIP)
-    moot = NOT_APPLICABLE | (UNUSABLE if any(reason in UNPROMISED for reason, _ in reasons) else set())
+    moot = always | (UNUSABLE if any(reason.startswith(UNPROMISED) for reason, _ in reasons) else set())
     return sum(count for reason, count in reasons if reason in moot or reason.startswith(NOTE))
 
 
@@ -161,7 +154,7 @@ _SHARES = (
 def _share(rule: Rule, measured: MeasuredCampaign, cell: Cell, of: _Share) -> Ruling | None:
     if getattr(rule.limit, of.requirement.value) is None:
         return None
-    moot = _moot(rule, measured) if of.requirement is Requirement.SKIPS else 0
+    moot = _moot(rule, measured, NOT_APPLICABLE | {CUT_SHORT}) if of.requirement is Requirement.SKIPS else 0
     reasons = measured.reasons(rule.subject, of.outcome, of.among)[:_REASONS]
     mostly = ", mostly " + ", ".join(f"{number} x {why}" for why, number in reasons)
     # Nothing said is no evidence that little is skipped, but that is for min_checks to find.

@@ -48,15 +48,7 @@ def compare(
     settings: Comparing,
     wanted: Callable[[GateSubject], bool] = lambda _: True,
 ) -> list[Ruling]:
-    """Every comparison, the most significant first.
-
-    Args:
-        now: The campaign.
-        before: The baseline.
-        known: Whether a finding is known.
-        settings: Levels.
-        wanted: Whether a subject is compared.
-    """
+    """Every comparison, the most significant first; failures that are ``known`` are left out."""
     every = [*_rates(now, before, known, wanted), *_triggers(now, before, wanted)]
     level = significance_each([each.table for each in every], settings.false_alarms)
     judged = sorted(((each.table.p_value(), each) for each in every), key=lambda pair: (pair[0], pair[1].subject.name))

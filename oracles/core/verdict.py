@@ -13,23 +13,22 @@ UNCHANGED = "pass changed nothing"
 """The numeric oracle's reason not to execute a module that came out as it went in: it computes what it computed."""
 
 NOT_APPLICABLE = frozenset(
-    {
-        UNCHANGED,
-        "no postcondition",
-        "locality is not promised",
-        "pipelines promise no idempotence",
-        ALREADY_LOWERED,
-    }
+    {UNCHANGED, "no postcondition", "locality is not promised", "pipelines promise no idempotence", ALREADY_LOWERED}
 )
 """Reasons of skips where there was nothing to judge, and nothing went unjudged: the gate counts them on no side."""
 
-UNPROMISED = frozenset({"no postcondition", "locality is not promised"})
-"""Reasons that a pass gives an oracle nothing to judge, whatever it does; then nor do those of :data:`UNUSABLE`."""
-
-UNUSABLE = frozenset({"no output", "output is ill-formed", "input is ill-formed", "prepared module is ill-formed"})
-
 NOTE = "note: "
 """What a note begins with where it is counted among the reasons."""
+
+UNPROMISED = ("no postcondition", "locality is not promised", NOTE)
+"""Beginnings of reasons that a pass gives oracles nothing to judge, whatever it does; nor then do :data:`UNUSABLE`."""
+
+CUT_SHORT = "cut short: a known finding"
+"""The reason of oracles that are not asked any more."""
+
+UNUSABLE = frozenset(
+    {"no output", "output is ill-formed", "input is ill-formed", "prepared module is ill-formed", CUT_SHORT}
+)
 
 UNCOVERED = "no contract says whether that is allowed"
 """What the notes say that a contract of the user's would settle."""

@@ -6,7 +6,7 @@ from sample_records import META, hit, shard
 from fuzzer.cli.main import main
 from fuzzer.core.toml import TomlError
 from fuzzer.findings.family import Family
-from fuzzer.findings.file import Decision, Decisions, load_decisions, split_family
+from fuzzer.findings.file import Decision, Decisions, load_decisions, load_known, split_family
 from fuzzer.store.grouping import group
 from fuzzer.store.writer import Store
 
@@ -110,6 +110,20 @@ def test_the_verb_writes_decisions_that_the_next_campaign_sees(
         f"{first} merge: {reason}", f"  {second}", f"{split_family((two,))} split: no", f"  {two}",
     ]  # fmt: skip
     assert one != two
+
+
+@pytest.mark.parametrize("named", ["id", "family", "family by decision"])
+def test_a_known_entry_holds_the_pass_that_the_campaign_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """Without it, an entry is not stale however many campaigns tested the pass and did not meet its finding."""
+    monkeypatch.chdir(tmp_path)
+    directory, ((one, first), (_, second)) = campaign(tmp_path)
+    if named == "family by decision":
+        assert main(["triage", "merge", second, first, "--reason", "one cause"]) == 0
+    name = {"id": one, "family": first, "family by decision": second}[named]
+    assert main(["triage", "known", name, "--reason", "r", "--campaign", directory]) == 0
+    assert load_known(Path("findings.toml")).entries[-1].culprit == "FuseOps"
 
 
 @pytest.mark.parametrize(

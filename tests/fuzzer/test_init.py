@@ -348,6 +348,7 @@ def test_it_says_what_it_tried_and_what_it_made(tmp_path: Path, capsys: pytest.C
     assert (
         "\nLowerClip ran on 10 generated modules without an exception\n"
         "set up a gate for LowerClip; its requirements are in .relaxfuzz/policy.toml\n\nNext:\n"
+        f"  cd {tmp_path}\n  python -m pip install pytest && python -m pytest tests/test_relaxfuzz.py\n"
     ) in capsys.readouterr().out
     assert init(tmp_path, "--pass", PASS) == 0, "there is nothing to overwrite"
     assert "wrote" not in capsys.readouterr().out
@@ -357,7 +358,7 @@ def test_campaigns_are_ignored_by_git_once(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*.o")
     for force in ([], ["--force"]):
         assert init(tmp_path, "--pass", PASS, *force) == 0
-    assert (tmp_path / ".gitignore").read_text() == "*.o\n/campaign*/\n/night*/\n.hypothesis/\n"
+    assert (tmp_path / ".gitignore").read_text() == "*.o\n/campaign*/\n/night*/\n.hypothesis/\n__pycache__/\n"
 
 
 def test_it_says_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fuzzer.store.writer import FindingState, Store
-from oracles.judge import CUT_SHORT
+from oracles.core.verdict import CUT_SHORT
 
 PROGRAM = Path(sys.executable).parent / "relaxfuzz"
 MUTATION = "0cb85ea080"

@@ -8,8 +8,7 @@ import sample_modules as samples
 from structural import STRUCTURAL
 
 from oracles import PassRef, Subject, judge
-from oracles.core.verdict import Outcome
-from oracles.judge import CUT_SHORT
+from oracles.core.verdict import CUT_SHORT, Outcome
 from relaxkit.passes.contract import OracleName
 
 

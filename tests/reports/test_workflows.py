@@ -100,13 +100,22 @@ def act(folder: Path, **inputs: str) -> tuple[dict[str, int | None], Runner]:
 REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"}
 
 
-@pytest.mark.parametrize(("failures", "code", "word"), [({"boom": 3}, 1, "failed"), ({}, 0, "passed")])
-def test_the_actions_scripts_judge_and_report(tmp_path: Path, failures: dict[str, int], code: int, word: str) -> None:
-    campaign(tmp_path / "campaigns" / "0", CLEAN, failures)
-    (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
+@pytest.mark.parametrize(
+    ("failures", "least", "code", "word"),
+    [({"boom": 3}, 1, 1, "failed"), ({}, 1, 0, "passed"), ({"boom": 3}, 10_000, 3, "not enough evidence")],
+)
+def test_the_actions_scripts_judge_and_report(
+    tmp_path: Path, failures: dict[str, int], least: int, code: int, word: str
+) -> None:
+    made = campaign(tmp_path / "campaigns" / "0", CLEAN, failures)
+    (made / "repros").mkdir(exist_ok=True)
+    (made / "repros" / "x.py").touch()
+    accepted = "" if code == 1 else "[campaign]\nnew_findings = 'note'\n"
+    (tmp_path / "policy.toml").write_text(f"{accepted}[oracles.crash]\nmin_checks = {least}\n")
     codes, runner = act(tmp_path)
     assert codes == {"Fuzz": 0, "Judge": 0, "Report": 0, "Keep": 0, "Verdict": code}
-    assert ("is in the artifact kept. To reproduce a finding, unpack it as" in runner.said) == bool(code)
+    assert ("is in the artifact kept." in runner.said) == bool(code)
+    assert ("To reproduce a finding, unpack it as" in runner.said) == (code == 1), "nothing new exists otherwise"
     (summary,) = (tmp_path / "home").rglob("summary.md")
     assert f"relaxfuzz gate: {word}" in summary.read_text().partition("\n")[0]
     assert {path.name for path in (tmp_path / "home" / "artifacts" / "kept").iterdir()} >= REPORTS
@@ -225,7 +234,7 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     nights = Nights(tmp_path, "--passes", "FuseOps,LegalizeOps")
     baseline = nights.repository / ".relaxfuzz" / "baseline.json"
     judge, scan = "Judge and report", "Code scanning"
-    # The first night has no baseline: the defects of the passes are new, and the night offers to accept them.
+    # The first night has no baseline: the defects of the passes are new, and the gate says how to accept them.
     jobs, runner = nights.night([{"boom": 3}, {}])
     assert list(jobs) == ["campaign-1", "campaign-2", "night"]
     assert codes_of(jobs, "Fuzz and judge", judge) == [1, 0, 1]
@@ -233,7 +242,8 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     assert runner.uploaded == [
         "relaxfuzz-1", "relaxfuzz-1", "relaxfuzz-2", "relaxfuzz-2", "relaxfuzz-night"
     ]  # fmt: skip
-    assert "::notice title=relaxfuzz::commit baseline.json of the artifact relaxfuzz-night as" in runner.said
+    assert "to accept all of them: `relaxfuzz baseline night --output .relaxfuzz/baseline.json`" in runner.said
+    assert "::notice title=relaxfuzz::commit" not in runner.said, "a red night is no baseline"
     assert "is in the artifact relaxfuzz-night: unpack it" in runner.said
     # A job that is run again may leave its artifact again.
     assert codes_of(nights.again(runner), "Keep") == [0]
@@ -300,6 +310,7 @@ def test_the_workflows_for_a_pass_of_ones_own_run(tmp_path: Path) -> None:
     jobs, runner = nights.night([{}, {}])
     assert codes_of(jobs, "Fuzz and judge", "Judge and report") == [0, 0, 0]
     assert "-m pip install --quiet relaxfuzz pytest\n" in runner.said
+    assert "::notice title=relaxfuzz::commit baseline.json of the artifact relaxfuzz-night as" in runner.said
     # A pass that changes nothing is no pass that was tested: it is red, and its failing examples are kept.
     assert codes_of(jobs, "Test", "Keep failing examples") == [1, 0]
     assert "of them changed by the pass" in runner.said

@@ -24,7 +24,7 @@ _FILE, _BASELINE, _CONFIG = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json"
 _POLICY = """\
 # Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
 # A finding that is not listed in findings.toml makes the gate fail; to list one, run `relaxfuzz triage known`.
-# Suspects (flaky, or not reproduced by a script) do not make it fail.
+# Flaky findings do not, unless they are almost all that an oracle says of a pass.
 known = "../findings.toml"
 """
 _OF_OWN = """\
@@ -73,8 +73,8 @@ _INI = (("pytest.ini", ""), (".pytest.ini", ""), ("tox.ini", "[pytest]"), ("setu
 """Files that pytest reads instead of pyproject.toml: always, or with this section if pyproject.toml has no table."""
 _AIM = 'generate more of the operators that the source of the pass names; or give a list: ["relax.split=30"]'
 _MOST_TEXT = 256 << 10  # of a pyproject.toml, whose style is kept with work that grows with its square
-_IGNORED = ("/campaign*/", "/night*/", ".hypothesis/")
-"""What campaigns, nights and tests leave behind."""
+_IGNORED = ("/campaign*/", "/night*/", ".hypothesis/", "__pycache__/")
+"""What campaigns, nights, tests and Python leave behind."""
 _EXTENDED = ("pyproject.toml", ".gitignore")
 _EXAMPLE = "mycompiler.py:make_pass"
 
@@ -157,7 +157,7 @@ def _next(directory: Path, options: argparse.Namespace) -> Iterator[str]:
     if directory.resolve() != Path.cwd():
         yield f"  cd {quoted_path(directory)}"
     if own:
-        yield f"  python -m pytest {_of(_TEST_FILE, name)}  # requires pytest"
+        yield f"  python -m pip install pytest && python -m pytest {_of(_TEST_FILE, name)}"
     yield f"  relaxfuzz {run} --time {'2m' if own else '30m'} --seed 1 --out {out}"
     if not own:
         yield f"  relaxfuzz baseline {out} --output {_of(_BASELINE, name)}  # accepts the current defects of TVM"

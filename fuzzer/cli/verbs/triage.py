@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fuzzer.findings.file import Decision, Decisions, KnownFinding
+    from fuzzer.store.records import FindingRecord
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
         return OK
     if options.action == "known":
         _check([options.id], options.campaign, decisions)
-        return _known(options, path)
+        return _known(options, path, decisions)
     merges = options.action == "merge"
     ids = [options.family, *options.ids] if merges else options.ids
     _check(ids, options.campaign, decisions)
@@ -67,15 +68,16 @@ def _run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _known(options: argparse.Namespace, path: Path) -> int:
+def _known(options: argparse.Namespace, path: Path, decisions: Decisions) -> int:
     from fuzzer.findings.file import add_known
     from fuzzer.store.writer import Store
 
-    culprit = ""
+    passes = set()
     if options.campaign is not None:
         with Store.open(options.campaign) as store:
-            culprit = next((each.culprit for each in store.findings() if each.id == options.id), "")
-    entry = add_known(path, options.id, options.reference, options.reason, culprit)
+            found = store.findings()
+        passes = {each.culprit for each in found if options.id in _names(each, decisions)}
+    entry = add_known(path, options.id, options.reference, options.reason, *(passes if len(passes) == 1 else ()))
     if options.json:
         return put_json([_known_row(entry)])
     show(f"added {entry.name} to {path} as known ({entry.where})")
@@ -119,11 +121,12 @@ def _ids_of(campaign: Path | None, decisions: Decisions) -> frozenset[str] | Non
         return None
     with Store.open(campaign) as store:
         findings = store.findings()
-    return frozenset(
-        name
-        for finding in findings
-        for name in (finding.id, finding.family.id, decisions.place(finding.id, finding.family, finding.former).id)
-    )
+    return frozenset(name for finding in findings for name in _names(finding, decisions))
+
+
+def _names(finding: FindingRecord, decisions: Decisions) -> tuple[str, str, str]:
+    """Return the ids of a finding and of its family, before and after decisions."""
+    return finding.id, finding.family.id, decisions.place(finding.id, finding.family, finding.former).id
 
 
 def _check(ids: list[str], campaign: Path | None, decisions: Decisions) -> None:
