@@ -121,7 +121,7 @@ class KnownCase(CaseContent, frozen=True, kw_only=True):
 
     def known(self, certain: bool = True) -> KnownAs:
         """Give what it tells of a finding that is this case, or perhaps is."""
-        known = KnownAs(self.slug, self.explanation, self.reference, certain=certain, title=self.title)
+        known = KnownAs(self.slug, self.explanation, self.reference, certain=certain)
         return replace(known, cause=causes().get(self.slug))
 
     @property

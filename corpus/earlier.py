@@ -83,7 +83,6 @@ def _report(judged: judgements.Judgement) -> tuple[str, str, str]:
 
 def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
-    titles = {_report(each): each.better for each in judged if each.better}
     pages = {each.cause: f"{each.id}.md" for each in judgements.of_pages(judged).values()}
     upstream = {each.cause: each.upstream for each in reversed(judged) if each.upstream.startswith("https:")}
     told = {_report(each): each for each in reversed(judged) if each.verdict == "defect"}
@@ -93,8 +92,7 @@ def _rows() -> Iterator[EarlierFinding]:
         of_case = next((cases[slug].reference for slug in each.cases if slug in cases), "")
         reported = each.upstream or upstream.get(each.cause, of_case)
         cause = each.told if each.verdict == "defect" else None
-        sentence, title = _VERDICTS[each.verdict] + each.reason, titles.get(_report(each), each.title)
-        known = KnownAs(name, sentence, reported, cause=cause, title=title)
+        known = KnownAs(name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause)
         operators = None if each.operators is None else frozenset(each.operators)
         yield EarlierFinding(each.id, each.family, operators, known, each.blamed)
     reasons = {each.id: each.reason for each in judged}
@@ -123,4 +121,4 @@ def _audited(row: dict[str, Any], cases: dict[str, KnownCase], reasons: dict[str
         return cases[row["case"]].known()
     like = row.get("like", "")
     reason = row.get("reason") or (cases[like].explanation if like in cases else reasons.get(like, f"as {like}"))
-    return KnownAs("docs/audit.md", reason, certain=not like, title=f"{row['pass']}: {reason}")
+    return KnownAs("docs/audit.md", reason, certain=not like)

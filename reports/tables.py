@@ -13,7 +13,7 @@ from fuzzer.core.coverage import Coverage
 from fuzzer.core.terminal import bars
 from fuzzer.core.text import Standing, by_standing, counted, times
 from fuzzer.store.grouping import blind, noted
-from fuzzer.store.known import KnownAs, named, ordered, recognize, state_of
+from fuzzer.store.known import KnownAs, compared, ordered, recognize, state_of
 from fuzzer.store.records import Cost
 from fuzzer.store.timeline import Timeline
 from fuzzer.store.writer import CampaignInfo, FindingRecord, FindingState, Store, Tally
@@ -178,7 +178,7 @@ def load_report(directory: Path) -> Report:
         findings = ordered(findings, known)
         coverage = store.coverage()
         return Report(
-            directory, store.info(), tallies, named(findings, known), store.features(),
+            directory, store.info(), tallies, compared(findings, known), store.features(),
             coverage, store.timeline(), store.costs(), known,
             store.reached_by_cases(), noted(tallies, store.lines(), coverage),
         )  # fmt: skip

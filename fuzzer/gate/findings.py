@@ -13,7 +13,7 @@ from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.measured import GateSubject, MeasuredCampaign, SeenFinding
 from fuzzer.gate.policy import Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus
-from fuzzer.store.known import KnownAs, named
+from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingRecord, FindingState
 
 _MANY, _NEARLY_ALL = 3, 0.95  # checks that do not fail by chance, all or nearly all of them
@@ -119,26 +119,25 @@ def finding_rulings(
         lacks: What would accept a finding, if it were there; a defect that others know is new here all the same.
     """
     rulings = []
-    titled = {record.id: record for record in named(found.all, told)}  # as all other lists have them
     make = partial(_ruling, directory)
     for status, records, before in (
         (RulingStatus.FAIL, found.new, "new finding "),
         (RulingStatus.NOTE, found.noted, "new finding "),
         (RulingStatus.QUESTION, found.questions, ""),
     ):
-        for record in (titled[each.id] for each in records):
+        for record in records:
             missing = f"not {lacks}; " if lacks and before else ""
             known = f"{missing}{told[record.id].line}" if record.id in told else ""
             family = f"family {record.family.id}" if record.family.final else ""
             rulings.append(make(status, record, before, known, family))
-    rulings += [make(RulingStatus.NOTE, titled[record.id], "in the baseline: ") for record in found.accepted]
+    rulings += [make(RulingStatus.NOTE, record, "in the baseline: ") for record in found.accepted]
     for record, entry in found.known:
-        rulings.append(make(RulingStatus.KNOWN, titled[record.id], "", f"on your list ({entry.where}): {entry.reason}"))
+        rulings.append(make(RulingStatus.KNOWN, record, "", f"on your list ({entry.where}): {entry.reason}"))
     for record in found.suspects:
         why = found.contradicted.get(record.id, "")
         status, before = (RulingStatus.SHORT, "suspect ") if why else (RulingStatus.SUSPECT, "")
         ours = f"relaxfuzz contradicts itself: {why}" if why else ""
-        rulings.append(make(status, titled[record.id], before, ours, first_line(record.note, str(record.state))))
+        rulings.append(make(status, record, before, ours, first_line(record.note, str(record.state))))
     return rulings
 
 

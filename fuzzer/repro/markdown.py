@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import platform
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,9 +69,6 @@ def bug_report(
         directory: The campaign's, for the command that minimizes the finding.
     """
     words, own = parts.words, any(ref.is_user for ref in finding.case.passes)
-    if finding.known_title:
-        words = replace(words, title=finding.known_title)
-        script = script.replace(parts.words.title, words.title, 1)
     shown = verdict.shown
     attached = len(script) > LONGEST_SCRIPT
     above = not attached if parts.ending is not None else 0 < len(parts.module) < _LONGEST_TEXT

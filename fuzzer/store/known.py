@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,6 @@ from fuzzer.findings.file import KnownFindings, load_known
 from fuzzer.findings.script_parts import NAMES, ScriptParts
 from fuzzer.findings.signature import normalise
 from fuzzer.store.records import FindingRecord, FindingState
-from relaxkit.passes.contract import OracleName
 
 GROUP = "relaxfuzz.known"
 """Entry-point group of collections of known cases.
@@ -25,8 +23,6 @@ passes of these findings.
 
 _IN_CORPUS = "in relaxfuzz's corpus"
 _UNREPORTED = f"{_IN_CORPUS} but not reported upstream"
-_BARE = re.compile(r"(?:A module does not round-trip through \w+|\w+ fails): ")
-"""What begins a title that names nothing in the module."""
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
 
 
@@ -64,7 +60,6 @@ class KnownAs:
         also: The case that an entry stands beside.
         file: The file that lists it.
         cause: Its cause, where somebody has read it in TVM's source.
-        title: What is wrong in a few words, for a finding that has no script to say it.
         same_program: Whether the cause is that of this very program; see :func:`same_title`.
     """
 
@@ -76,7 +71,6 @@ class KnownAs:
     also: KnownAs | None = None
     file: str = ""
     cause: Cause | None = None
-    title: str = ""
     same_program: bool = False
 
     @property
@@ -171,9 +165,8 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
     for each in findings if listed.entries else ():
         if (row := listed.find(each.id, each.signature, each.family.id, each.former)) is not None:
             case = found.get(each.id)
-            cause, title = (None, "") if case is None else (case.cause, case.title if case.certain else "")
-            own = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file, cause, title)
-            found[each.id] = own
+            cause = None if case is None else case.cause
+            found[each.id] = KnownAs(row.name, row.reason, row.reference, True, True, case, listed.file, cause)
     for each in findings:
         told, parts = found.get(each.id), each.parts
         if told is not None and told.cause is not None and (told.also or told).certain and parts is not None:
@@ -182,26 +175,12 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
     return found
 
 
-def named(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> list[FindingRecord]:
-    """Give findings the titles under which they are known; new ones the known defects of their passes, to look at."""
-    told = {each.id: _title(each, known[each.id]) for each in findings if each.id in known and known[each.id].certain}
+def compared(findings: Sequence[FindingRecord], known: Container[str]) -> list[FindingRecord]:
+    """Give findings that nobody knows the known defects of their passes, to look at."""
     new, others = [each for each in findings if each.id not in known], dict[str, str]()
     for collection in _collections():
         others |= {name: each.sentence for name, each in collection(new, others=True).items()}
-    return [replace(each, known_title=told.get(each.id, ""), others=others.get(each.id, "")) for each in findings]
-
-
-def _title(finding: FindingRecord, known: KnownAs) -> str:
-    """Return the title under which a finding is known; empty where its script has one that tells as much."""
-    parts, said = finding.parts, known.title
-    if parts is None:
-        said = said if said and not said.endswith("...") else known.sentence
-        return f"{said} (as in the known case)" if re.search(NAMES, said) else said
-    head, on, trigger = said.partition(" on ")
-    if finding.oracle != OracleName.CRASH or head != finding.culprit or not parts.fits(said):
-        return said if _BARE.match(parts.words.title) and not _BARE.match(said) and parts.fits(said) else ""
-    found = re.match(rf"({re.escape(head)} (?:fails|crashes the process))\b[^:]*(.*)", parts.words.title)
-    return f"{found[1]}{on}{trigger}{found[2]}" if found else ""
+    return [replace(each, others=others.get(each.id, "")) for each in findings]
 
 
 def _collections() -> list[Callable[..., dict[str, KnownAs]]]:

@@ -183,7 +183,6 @@ class FindingRecord:
         bisected: In which releases of TVM it is, once that was asked.
         parts: What the script at ``repro`` is made of.
         assessed: How much it weighs, once triage has looked.
-        known_title: The title under which it is known, where that of its script, if it has one, tells less.
         others: The known defects of its pass, in a line, where it is not known itself.
     """
 
@@ -205,7 +204,6 @@ class FindingRecord:
     bisected: Bisected | None = None
     parts: ScriptParts | None = None
     assessed: Assessment | None = None
-    known_title: str = ""
     others: str = ""
 
     @property
@@ -225,9 +223,9 @@ class FindingRecord:
 
     @property
     def title(self) -> str:
-        """What is wrong, in one line: what is known of it, the sentence of its script, or else TVM's message."""
-        if title := self.known_title or (self.parts.words.title if self.parts else ""):
-            return title
+        """What is wrong, in one line: the sentence of its script, or else TVM's message."""
+        if self.parts and self.parts.words.title:
+            return self.parts.words.title
         if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
             return _wrong_result(self.evidence)
         return first_line(readable(self.message), self.kind)

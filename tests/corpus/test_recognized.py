@@ -26,7 +26,7 @@ from fuzzer.findings.script_parts import NAMES, ScriptParts, Words
 from fuzzer.gate.findings import SortedFindings, finding_rulings
 from fuzzer.gate.ruling import RulingStatus
 from fuzzer.repro.markdown import bug_report
-from fuzzer.store.known import KnownAs, in_words, named, state_of, without_numbers
+from fuzzer.store.known import KnownAs, compared, in_words, state_of, without_numbers
 from fuzzer.store.known import recognize as tell
 from fuzzer.store.records import CampaignInfo, CampaignState, FindingState
 from oracles.core.verdict import Details, Evidence
@@ -116,7 +116,7 @@ def test_a_cause_is_known_by_the_finding_that_was_judged_and_by_its_case() -> No
     like = recognize([replace(FOUND, id="abc", evidence=packed)])["abc"]
     assert (like.name, like.certain, like.cause) == ("merge-composite-packed-call", False, own.told)
     alone = replace(FOUND, id=own.id, oracle="numeric")
-    told_alone = KnownAs("docs/upstream/0c026e17e6.md", own.reason, cause=own.told, title=own.title)
+    told_alone = KnownAs("docs/upstream/0c026e17e6.md", own.reason, cause=own.told)
     assert recognize([alone])[own.id] == told_alone, "no case is like it"
 
 
@@ -205,11 +205,9 @@ def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path, capsy
     """One cause shows in several ways: here a vector that becomes a column, by another check of TVM's."""
     message = "Matmul requires the reduction length of the operands to be equal."
     traits = Traits("ExpandMatmulOfSum", Skeleton(("add", "matmul")))
-    found = replace(
-        FOUND, culprit="ExpandMatmulOfSum", evidence=Evidence("ValueError", message), traits=traits, known_title=""
-    )
+    found = replace(FOUND, culprit="ExpandMatmulOfSum", evidence=Evidence("ValueError", message), traits=traits)
     assert tell([found]) == {}
-    (finding,) = named([found], {})
+    (finding,) = compared([found], {})
     assert finding.others.startswith("other known defects of ExpandMatmulOfSum: ")
     told = {case.slug: case.title for case in load() if case.blamed == "ExpandMatmulOfSum"}
     assert len(told) > 3
@@ -218,14 +216,14 @@ def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path, capsy
     parts = ScriptParts("", False, Words("title", "a", "b"))
     info = CampaignInfo(1, "", 0.0, 1, 1, 1, "", "", (), (), CampaignState.FINISHED, "1m")
     assert "nown defects" not in bug_report(finding, finding.verdict, info, "", parts), "nor in an issue"
-    assert named([found], {found.id: KnownAs("x", "y")})[0].others == "", "what is known itself needs none"
-    many = named([replace(found, culprit="LegalizeOps")], {})[0].others
+    assert compared([found], {found.id: KnownAs("x", "y")})[0].others == "", "what is known itself needs none"
+    many = compared([replace(found, culprit="LegalizeOps")], {})[0].others
     assert many.count("; ") == 4
     assert many.endswith("relaxfuzz corpus list --pass LegalizeOps")
     assert main(["corpus", "list", "--pass", "ExpandMatmulOfSum"]) == 0
     listed = capsys.readouterr().out
     assert all(slug in listed for slug in told)
-    assert named([replace(found, culprit="NoPass")], {})[0].others == ""
+    assert compared([replace(found, culprit="NoPass")], {})[0].others == ""
 
 
 def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:
@@ -234,7 +232,7 @@ def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:
     causes = [each.cause for each in without_case()]
     assert len(causes) == len(set(causes)) > 0
     alone = next(each for each in without_case() if all(case.blamed != each.blamed for case in load()))
-    assert f"(reviewed as {alone.id})" in named([replace(FOUND, culprit=alone.blamed)], {})[0].others
+    assert f"(reviewed as {alone.id})" in compared([replace(FOUND, culprit=alone.blamed)], {})[0].others
 
 
 def test_what_was_judged_under_this_very_id_is_told_as_its_page_tells_it() -> None:
@@ -299,12 +297,3 @@ def test_reports_of_one_id_and_title_have_one_cause() -> None:
     defects = [each for each in load_judgements() if each.verdict == "defect"]
     causes = {((each.id, each.blamed, without_numbers(each.title)), each.cause) for each in defects}
     assert [name for name, many in Counter(report for report, _ in causes).items() if many > 1] == []
-
-
-def test_a_title_that_was_cut_gives_way_to_the_sentence() -> None:
-    for title, expected in (
-        ("It fails when run: Invoking f1 expects 2 argume...", "It fails."),
-        ("It ends.", "It ends."),
-    ):
-        (finding,) = named([FOUND], {FOUND.id: KnownAs("x", "It fails.", title=title)})
-        assert finding.title == expected

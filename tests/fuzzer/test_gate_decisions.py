@@ -349,19 +349,6 @@ def test_the_baseline_of_another_policy_is_not_what_is_meant(gate: Gate) -> None
     assert (gate.directory / "baseline-tvm.json").exists()
 
 
-def test_every_finding_has_the_title_that_other_lists_give_it(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A finding in the baseline, or one that is listed, was shown with TVM's message where a title is known."""
-    monkeypatch.setattr(
-        "fuzzer.gate.judge.recognize",
-        lambda found, _: {each.id: KnownAs("a-case", "why", "", title="FuseOps is wrong") for each in found},
-    )
-    policy = gate.baseline(CLEAN, {"boom": 6}) + "[regression]\naccept_findings = true\n[oracles.crash]\n"
-    now = campaign(gate.directory / "now", CLEAN, {"boom": 1, "bang": 1})
-    assert gate(now, policy + known("bang")) == 0
-    told = [line for line in gate.lines if "FuseOps: " in line]
-    assert [line.endswith("FuseOps: FuseOps is wrong (1x)") for line in told] == [True, True], told
-
-
 def test_a_baseline_of_other_passes_names_the_command_that_replaces_it(gate: Gate) -> None:
     policy = gate.baseline(CLEAN) + "[oracles.crash]\n"
     now = campaign(gate.directory / "now", CLEAN, passes='["FuseOps"]')

@@ -22,7 +22,7 @@ from fuzzer.repro.markdown import bug_report, escaped, fenced
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
-from fuzzer.store.known import Cause, KnownAs, named
+from fuzzer.store.known import Cause, KnownAs
 from fuzzer.store.records import CampaignInfo, CampaignState, FindingRecord, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
@@ -182,27 +182,6 @@ def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "it.py").read_text() == script().text
 
 
-@pytest.mark.parametrize(
-    ("listed", "expected"),
-    [
-        ("LegalizeOps on R.nn.pixel_shuffle(x)", "LegalizeOps fails on R.nn.pixel_shuffle(x): "),
-        ("LegalizeOps on R.other(x)", "LegalizeOps fails: "),  # it tells of another program
-        ("LegalizeOps on the function f7", "LegalizeOps fails: "),
-    ],
-)
-def test_an_unfinished_finding_has_the_title_that_lists_give_it_if_it_fits(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, listed: str, expected: str
-) -> None:
-    name = signature(VERDICT)
-    with Store.create(tmp_path / "campaign", {**META, "seed": "1"}) as store:
-        hit = SignatureHits.of(name, VERDICT, case(), 0, 3)
-        store.record_shard(ShardResult(0, 0, 8, 8, 8, hits={name.id: hit}), 1.0)
-    told = {name.id: KnownAs("some-case", "It fails.", title=listed)}
-    monkeypatch.setattr("fuzzer.store.known.recognize", lambda *_: told)
-    assert cli.main(["repro", str(tmp_path / "campaign"), name.id, "--markdown"]) == 0
-    assert capsys.readouterr().out.startswith(f"# [Bug][Relax] {expected}")
-
-
 def test_several_passes_are_told_in_their_order() -> None:
     one = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
     assert "Passes, in order" not in one
@@ -231,12 +210,6 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "not minimized: the module above is as it was generated" in report
     assert "BUG:" not in report
     assert "<details>" not in report
-
-
-def test_a_title_of_a_known_case_with_names_says_whose_they_are() -> None:
-    new = replace(finding(), parts=None)
-    for title, said in (("f1 fails", "f1 fails (as in the known case)"), ("A call fails", "A call fails")):
-        assert named([new], {new.id: KnownAs("some-case", "It fails.", title=title)})[0].known_title == said
 
 
 def test_issues_that_a_cause_names_are_linked() -> None:
@@ -460,30 +433,6 @@ def test_the_sentence_of_a_case_is_no_cause_of_another_program() -> None:
     known = KnownAs("some-case", "It fails.")
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
     assert "It fails." not in report
-
-
-@pytest.mark.parametrize(
-    ("own", "known", "title"),
-    [
-        ("LegalizeOps fails on a symbolic dim: boom", "LegalizeOps on a scalar", "LegalizeOps fails on a scalar: boom"),
-        ("LegalizeOps fails on a symbolic dim: boom", "LegalizeOps on R.full", ""),
-        ("LegalizeOps fails on a symbolic dim: boom", "FuseOps on a scalar", ""),
-        ("LegalizeOps drops x", "LegalizeOps on a scalar", ""),
-        ("LegalizeOps fails: boom", "Lowering of a scalar fails", "Lowering of a scalar fails"),
-        ("LegalizeOps fails: boom", "LegalizeOps fails: bang", ""),
-    ],
-)
-def test_a_title_names_the_trigger_that_is_known(own: str, known: str, title: str) -> None:
-    made = script()
-    parts = replace(made.parts, words=replace(made.parts.words, title=own))
-    found = replace(finding(), parts=parts)
-    (told,) = named([found], {found.id: KnownAs("some-case", "It fails.", title=known)})
-    assert told.title == (title or own)
-    text = made.text.replace(made.parts.words.title, own)
-    report = bug_report(told, VERDICT, INFO, text, parts)
-    assert report.count(title or own) == 2, "once above it and once in the script"
-    (unsure,) = named([found], {found.id: KnownAs("some-case", "It fails.", title=known, certain=False)})
-    assert unsure.title == own
 
 
 def titled(text: str) -> str:

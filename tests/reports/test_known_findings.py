@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fuzzer.store.known import KnownAs, named
+from fuzzer.store.known import KnownAs
 from reports.junit import render_junit
 from reports.markdown import render_markdown
 from reports.sarif import render_sarif
@@ -36,16 +36,6 @@ def test_every_report_tells(told: Report) -> None:
     (run,) = json.loads(render_sarif(told, None))["runs"]
     assert [each["properties"].get("known") for each in run["results"]].count(KNOWN.line) == 1
     assert [each["known"] for each in report_object([told])["findings"]] == [KNOWN.to_object(), None, None]
-
-
-def test_what_has_no_script_keeps_the_title_under_which_it_is_known(told: Report) -> None:
-    (bare, *others), known = told.findings, replace(KNOWN, title="FuseOps forgets a function")
-    (titled, *rest) = named(told.findings, {bare.id: known})
-    assert titled.title == "FuseOps forgets a function"
-    assert [replace(each, others="") for each in rest] == others
-    assert "FuseOps forgets a function" in render_markdown(replace(told, findings=[titled]), lambda _: "")
-    assert named([bare], {bare.id: replace(known, title="")})[0].title == "two words"
-    assert named([bare], {bare.id: replace(known, certain=False)}) == [bare], "another one fails like that"
 
 
 def test_nothing_is_told_of_what_nobody_knows(report: Report) -> None:

@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import prose
     from fuzzer.findings.file import load_decisions
     from fuzzer.store.grouping import blind, group, noted
-    from fuzzer.store.known import named, ordered, recognize
+    from fuzzer.store.known import compared, ordered, recognize
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.earlier:
         return _show_earlier(past, options.json)
     known = recognize(findings)
-    shown = chosen(named(findings, known), options, known, info.passes)
+    shown = chosen(compared(findings, known), options, known, info.passes)
     groups = group(shown, load_decisions(options.triage))
     if options.family is not None:
         groups = [each for each in groups if each.family.id == options.family]

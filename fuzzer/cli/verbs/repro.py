@@ -126,14 +126,12 @@ def _report(
     finding: FindingRecord, info: CampaignInfo, script: str, parts: ScriptParts | None, options: argparse.Namespace
 ) -> str:
     from fuzzer.repro.markdown import bug_report
-    from fuzzer.store.known import named, recognize
+    from fuzzer.store.known import recognize
 
     if parts is None:
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
     finding = replace(finding, parts=parts)
-    known = recognize([finding])
-    # Under the title that it is known by, where that is true of this script.
-    (finding,), told = named([finding], known), known.get(finding.id)
+    told = recognize([finding]).get(finding.id)
     if told is not None and told.reported:
         inform(f"{'' if told.listed or told.same_program else 'perhaps '}already reported: {told.reported}")
     return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)
