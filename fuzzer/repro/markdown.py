@@ -254,9 +254,10 @@ def _told_frames(shown: Evidence) -> tuple[str, ...]:
 def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: Path) -> str:
     size = [] if parts.python else [f"{parts.lines} lines"]  # those of a builder say nothing of the module
     size += [] if finding.bindings is None else [counted(finding.bindings, "binding")]
-    smaller = f"minimized to {module} ({', '.join(size)})"
+    sized = f"{module} ({', '.join(size)})" if parts.lines else module
+    smaller = f"minimized to {sized}"
     if not finding.is_reduced:
-        smaller = f"{module} ({', '.join(size)}) is as it was generated: it could not be reduced"
+        smaller = f"{sized} is as it was generated: it could not be reduced"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         smaller = (

@@ -67,6 +67,7 @@ _SENTENCE = r"[.!?](?=\s)"  # what users' code and Python say has no clauses tha
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
 _LOOSE_END = re.compile(r"( (a|an|and|any|as|be|for|in|must|instead|is|of|or|should|that|the|to|was|with))+$")
+_BEGUN = re.compile(r"\bIn relax[\w.]+\Z")  # which says only where
 _SECOND = re.compile(r"(?<=\w) (?:inside an? |in a function with |when a function |with \w+=).*")
 """Where it happens, or an attribute, behind what it hangs on."""
 _OPERATOR = re.compile(r"^( on relax\.[\w.]+).*")
@@ -137,6 +138,8 @@ def _clause(text: str, room: int, end: str = _CLAUSE) -> str:
         return text
     for found in reversed([*re.finditer(end, text[3:])]):
         part = text[: found.start() + 3]
+        if _BEGUN.search(part):
+            continue
         if len(part) <= room and not (part.count("`") % 2 or any(part.count(a) - part.count(b) for a, b in _PAIRS)):
             return part
     return ""

@@ -176,7 +176,8 @@ def of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
         values = type_texts(old, new)
         kind = _apart(old, new)
         kind = f"{owner} of {kind}" if "." in owner else kind if kind.startswith("a ") else f"a tensor of {kind}"
-        yield Difference(Part.DEVICE if values[0] == values[1] else Part.TYPE, owner, "", *values, kind)
+        device = value_text(old) == value_text(new)  # which has no device in it
+        yield Difference(Part.DEVICE if device else Part.TYPE, owner, "", *values, kind)
 
 
 def type_texts(old: Any, new: Any) -> tuple[str, str]:

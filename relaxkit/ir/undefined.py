@@ -65,7 +65,7 @@ def undefined(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
                 yield COPIED
             elif var in defined:
                 yield f"uses the symbolic dim {var.name} of {name} before it is bound"
-            elif isinstance(var.ty, tvm.ir.PrimType):
+            elif isinstance(var.ty, tvm.ir.PrimType) and var not in known:
                 free.append(var)
             elif var not in known:
                 yield _without(var, name, given, after)

@@ -206,6 +206,8 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "the module above (6 lines, 1 binding) is as it was generated: it could not be reduced." in " ".join(
         kept.split()
     )
+    unseen = bug_report(finding(), VERDICT, INFO, "import tvm\n", replace(parts, module=""))
+    assert "minimized to the module above." in unseen, "nobody has counted its lines"
     report = bug_report(replace(finding(), minimized=None), VERDICT, INFO, "import tvm\n", parts)
     assert "not minimized: the module above is as it was generated" in report
     assert "BUG:" not in report

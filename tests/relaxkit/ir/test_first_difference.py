@@ -346,3 +346,13 @@ def test_a_dtype_that_is_unknown_is_no_none() -> None:
     unknown = module("lv = R.tanh(x)\nreturn lv", "x: R.Tensor((2, 3))")
     said = "on relax.tanh of unknown dtype"
     assert said in {each.held for each in differences(unknown, module("lv = R.tanh(x)\nreturn lv"))}
+
+
+def test_a_number_that_a_dataflow_block_binds_is_no_symbolic_dim() -> None:
+    number = tvm.ir.PrimType("int64")
+    inner, outer = relax.DataflowVar("lv", number), relax.Var("lv1", relax.TupleType([number]))
+    flow = relax.DataflowBlock([relax.VarBinding(inner, tvm.tirx.IntImm("int64", 1))])
+    body = relax.SeqExpr([flow, relax.BindingBlock([relax.VarBinding(outer, relax.Tuple([inner]))])], outer)
+    left = relax.Function([], body, relax.TupleType([number])).with_attr("global_symbol", "main")
+    said = "uses the variable lv outside of its dataflow block"
+    assert next(undefined(PLAIN, tvm.IRModule({"main": left}))) == said
