@@ -67,6 +67,9 @@ class JudgedModule:
         return next(verdict for verdict in self.verdicts if verdict.outcome is Outcome.FAIL)
 
 
+TALLIES = ("counts", "notes", "uncompared", "removed", "added")
+
+
 @dataclass(frozen=True, slots=True)
 class BodyResult:
     """The end of a body that did not die.
@@ -76,22 +79,15 @@ class BodyResult:
         text: The reason, or the failure as pytest shows it.
         judged: The checks that failed, one for each signature.
         error: The pickled exception, where it can be pickled.
-        counts: What was judged.
-        notes: What a user's pass does that no contract speaks of, and on how many modules.
-        uncompared: Why results of changed modules were not compared, and of how many.
-        removed: Calls that the pass removed, by operator, in all modules together.
-        added: The same of calls that it added.
+        tallies: What was judged (``counts``), what a pass does that no contract speaks of (``notes``), why results of
+            changed modules were not compared (``uncompared``), and calls that the pass ``removed`` and ``added``.
     """
 
     outcome: str
     text: str = ""
     judged: tuple[JudgedModule, ...] = ()
     error: bytes = b""
-    counts: dict[str, int] = field(default_factory=dict)
-    notes: dict[str, int] = field(default_factory=dict)
-    uncompared: dict[str, int] = field(default_factory=dict)
-    removed: dict[str, int] = field(default_factory=dict)
-    added: dict[str, int] = field(default_factory=dict)
+    tallies: dict[str, dict[str, int]] = field(default_factory=lambda: {kind: {} for kind in TALLIES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +100,7 @@ class TestBody:
         seconds: See :func:`run_hypothesis`.
         seed: The same.
         known: Failures that are accepted.
+        least: Modules that the pass must change; ``None``: one, where :data:`ENOUGH` were judged.
         shrink: The same.
         passed_over: Modules that are not judged (:attr:`JudgedModule.key`).
     """
@@ -113,10 +110,15 @@ class TestBody:
     seconds: float | None
     seed: int | None
     known: AcceptedFailures
+    least: int | None = None
     shrink: bool = False
     passed_over: frozenset[str] = frozenset()
 
 
+ENOUGH = 20
+"""Modules after which it means something that a pass changed none."""
+MORE_ROUNDS = 3
+"""Runs of Hypothesis after one in which the pass changed too few modules: only those that it changes are judged."""
 LAST = "judged"
 STDERR = "stderr"
 MOST_FAILURES = 3
@@ -154,15 +156,18 @@ class _CheckRecorder:
         self._around = around
         self._operators: set[str] = set()
         self.seen: set[str] = set()
-        self.notes: Counter[str] = Counter()
-        self.uncompared: Counter[str] = Counter()
-        self.removed: Counter[str] = Counter()
-        self.added: Counter[str] = Counter()
+        self.counts, self.notes, self.uncompared, self.removed, self.added = (Counter[str]() for _ in range(5))
         self._now: JudgedModule | None = None
         self._subject: Subject | None = None
         self.failed: JudgedModule | None = None
-        self.counts: Counter[str] = Counter()
         self._over = False
+        self._seeking = False
+
+    def lacks(self) -> bool:
+        """Say whether the pass changed too few of the modules; of others, only those that it changes are judged now."""
+        least = int(self.counts["checks"] >= ENOUGH) if self._body.least is None else self._body.least
+        self._seeking = self.counts["checks"] > 0 and self.counts["changed"] < least
+        return self._seeking
 
     def begin(self, subject: Subject, oracles: Iterable[OracleName] | None, *, contract: Contract | None) -> bool:
         refs: list[PassRef] = []
@@ -189,6 +194,10 @@ class _CheckRecorder:
             self._operators.update(operators_of(subject.original))
         self._file.write_bytes(pickle.dumps(self._now))
         begin_case()
+        if self._seeking and subject.output.module is not None and not own_changes(subject):
+            self.counts["sought"] += 1
+            self._file.unlink()
+            return False
         return True
 
     def stage(self, stage: str) -> None:
@@ -273,10 +282,8 @@ def run_body(_: object) -> Iterator[BodyResult]:
     judged: list[JudgedModule] = []
 
     def result() -> BodyResult:
-        return BodyResult(
-            first.outcome, first.text, tuple(judged), first.error, dict(watch.counts), dict(watch.notes),
-            dict(watch.uncompared), dict(watch.removed), dict(watch.added),
-        )  # fmt: skip
+        tallies = {kind: dict(getattr(watch, kind)) for kind in TALLIES}
+        return BodyResult(first.outcome, first.text, tuple(judged), first.error, tallies)
 
     try:
         first = _end_of(_body, watch)
@@ -337,7 +344,9 @@ def _run(body: TestBody, watch: _CheckRecorder, run: Callable[[], Any]) -> None:
         with watch.example():
             run()
         return
-    run_hypothesis(body.item.obj, run, watch.example, seconds=body.seconds, seed=body.seed, shrink=body.shrink)
+    run_hypothesis(
+        body.item.obj, run, watch.example, watch.lacks, seconds=body.seconds, seed=body.seed, shrink=body.shrink
+    )
 
 
 def _by_check(error: BaseException) -> bool:
@@ -375,8 +384,7 @@ def advice(test: Any) -> str:
 
 def planted(test: Any) -> list[Fragment]:
     """Return the code that the strategies of a test plant, as far as they tell."""
-    groups = (each for each in _given(test) if isinstance(each, tuple))
-    return [each for group in groups for each in group if isinstance(each, Fragment)]
+    return [each for group in _given(test) if isinstance(group, tuple) for each in group if isinstance(each, Fragment)]
 
 
 def _given(test: Any) -> Iterator[Any]:
@@ -390,6 +398,7 @@ def run_hypothesis(
     test: Any,
     run: Callable[[], Any],
     each: _Context,
+    lacks: Callable[[], bool],
     *,
     seconds: float | None,
     seed: int | None,
@@ -401,6 +410,7 @@ def run_hypothesis(
         test: The function under ``@given``.
         run: Calls it with its fixtures.
         each: Gives the context of each example.
+        lacks: Says whether the examples showed too little, and more are to be drawn.
         seconds: Draw for so long; ``None``: as many examples as are set.
         seed: Decides what is drawn; ``None``: Hypothesis does.
         shrink: Whether Hypothesis shrinks what fails.
@@ -415,7 +425,7 @@ def run_hypothesis(
             except OutOfTime:
                 return
         rounds += 1
-        if deadline is None or time.monotonic() > deadline:
+        if (rounds > MORE_ROUNDS or not lacks()) if deadline is None else time.monotonic() > deadline:
             return
 
 
@@ -449,8 +459,8 @@ def _prepared(
         }
     if deadline is not None:
         changes["max_examples"] = ROUND
-        if rounds and seed is None:
-            changes["derandomize"] = False  # the same again would find nothing new
+    if rounds and seed is None and before.derandomize:
+        seed = rounds  # the same again would find nothing new
     setattr(test, _SETTINGS, settings(before, **changes))
     if seed is not None:
         setattr(test, _SEED, seed)

@@ -54,8 +54,8 @@ def failure_text(
     try:
         script = repro_script(small, seen, nearest=False, full=options.full)
     except RuntimeError as error:
-        said = [_observed(seen), "", *_size(reduced), "", *_shortened(reduced.script), "", f"no script: {error}"]
-        return "\n".join(said)
+        above = [_observed(seen), "", *_size(reduced), "", *_shortened(reduced.script)]
+        return "\n".join([*above, "", f"no script: {error}"])
     words = script.parts.words
     head = [printable(words.title), f"expected: {printable(words.expected)}", f"observed: {printable(words.observed)}"]
     path = _folder(item, options) / f"{_script_name(item.nodeid)}-{criterion.id}.py"
@@ -95,8 +95,7 @@ def _script_name(test: str) -> str:
 
 def _python() -> str:
     """Return the command of this interpreter: ``python``, if that is the one on the path."""
-    found = Path(shutil.which("python") or "")
-    ours = Path(sys.executable)
+    found, ours = Path(shutil.which("python") or ""), Path(sys.executable)
     same = found.parent == ours.parent and found.resolve() == ours.resolve()  # of an environment, both are links
     return "python" if same else shlex.quote(sys.executable)
 

@@ -20,6 +20,7 @@ from fuzzer.worker.death import Died
 from fuzzer.worker.worker import ChildError, IsolatedWorker
 from oracles.check import OracleFailure, summary
 from relaxfuzz.pytest_plugin.child import (
+    ENOUGH,
     STDERR,
     BodyResult,
     JudgedModule,
@@ -37,8 +38,6 @@ from relaxkit.passes.pass_ref import USER_PREFIX, PassReferenceError
 _LAST_WORDS = 5
 _WIDTH = 96
 _MOST_DEATHS = 4
-_ENOUGH = 20
-"""Modules after which it means something that a pass changed none."""
 
 
 class BodyDied(Exception):
@@ -57,7 +56,7 @@ def run_isolated(item: pytest.Function) -> None:
     """Run a test in a copy of this process; raises what it raises, with ``relaxfuzz_text`` as what to show of it."""
     options = options_of(item.config)
     with tempfile.TemporaryDirectory(prefix="relaxfuzz-pytest-") as folder:
-        body = TestBody(item, Path(folder), options.seconds, options.seed, options.known)
+        body = TestBody(item, Path(folder), options.seconds, options.seed, options.known, _least(item, options))
         for tries in range(1, _MOST_DEATHS + 1):
             answer = _answer(body, options)
             if not isinstance(answer, Died):
@@ -76,7 +75,7 @@ def run_isolated(item: pytest.Function) -> None:
             pytest.xfail(answer.text)
         if answer.outcome == "failed":
             _raise_failure(body, answer, options)
-        _require_changes(item, answer.counts, options)
+        _require_changes(item, answer.tallies["counts"], options)
 
 
 def _excused(judged: JudgedModule, died: Died, options: Options) -> bool:
@@ -105,12 +104,13 @@ def _require_changes(item: pytest.Function, counts: dict[str, int], options: Opt
     """Fail a test whose pass changed too few of the modules: it is green and says nothing."""
     least, judged, changed = _least(item, options), counts.get("checks", 0), counts.get("changed", 0)
     if least is None:
-        least = int(uses_hypothesis(item.obj) and judged >= _ENOUGH)
+        least = int(uses_hypothesis(item.obj) and judged >= ENOUGH)
     if judged and changed < least:
         refusing = f"refused {refused} and " if (refused := counts.get("refused")) else ""
+        more = f" and none of {sought} more" if (sought := counts.get("sought")) else ""
         raise _shown(
             NothingShown(item.nodeid),
-            f"the pass {refusing}changed {changed} of {judged} modules; at least {least} "
+            f"the pass {refusing}changed {changed} of {judged} modules{more}; at least {least} "
             f"{'are' if least > 1 else 'is'} required.\n"
             f"{advice(item.obj)} To require fewer: relaxfuzz_min_changed in pytest's configuration, "
             "@pytest.mark.relaxfuzz(min_changed=0).",
@@ -141,12 +141,8 @@ def _quiet_fork() -> Iterator[None]:
 
 
 def _count(item: pytest.Function, ended: BodyResult, options: Options) -> None:
-    kinds = ("counts", "notes", "uncompared", "removed", "added")
-    counted = {kind: getattr(ended, kind) for kind in kinds}
-    counted["advice"] = advice(item.obj)
-    none = bool(ended.counts.get("checks")) and not ended.counts.get("changed")
-    counted["unshown"] = none and uses_hypothesis(item.obj) and _least(item, options) is None
-    item.user_properties.append((PROPERTY, counted))
+    unshown = uses_hypothesis(item.obj) and _least(item, options) is None
+    item.user_properties.append((PROPERTY, {**ended.tallies, "advice": advice(item.obj), "unshown": unshown}))
 
 
 def _last_words(folder: Path) -> str:

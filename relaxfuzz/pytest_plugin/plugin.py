@@ -136,7 +136,7 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
     rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
     if rows:
         yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)
-    if value["unshown"] and not total["fail"]:
+    if value["unshown"] and total["checks"] and not total["changed"] and not total["fail"]:
         yield f"warning: the pass changed none of the {counted(total['checks'], 'module')}. {value['advice']}"
     if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
         yield (f"warning: the pass changed only {total['changed']} of {total['checks']} modules. {value['advice']}")

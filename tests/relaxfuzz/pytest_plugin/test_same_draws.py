@@ -19,7 +19,7 @@ def drawn(test: Callable[[], None], seen: list[bytes], seed: int | None = None) 
     """Run a test as the plugin does, and return what it drew."""
     seen.clear()
     with contextlib.suppress(AssertionError):
-        run_hypothesis(test, test, contextlib.nullcontext, seconds=None, seed=seed, shrink=False)
+        run_hypothesis(test, test, contextlib.nullcontext, lambda: False, seconds=None, seed=seed, shrink=False)
     return [*seen]
 
 
