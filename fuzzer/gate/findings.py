@@ -112,11 +112,7 @@ def finding_rulings(
 ) -> list[Ruling]:
     """A ruling a finding, those that fail first; of new ones it is told which are cases of the corpus.
 
-    Args:
-        found: The findings.
-        directory: The campaign.
-        told: Cases of the corpus, by id of a finding.
-        lacks: What would accept a finding, if it were there; a defect that others know is new here all the same.
+    What ``lacks`` would accept a finding, if it were there; a defect that others know is new here all the same.
     """
     rulings = []
     make = partial(_ruling, directory)

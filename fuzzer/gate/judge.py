@@ -106,15 +106,7 @@ def judge_campaign(
     history: Sequence[MeasuredCampaign] = (),
     day: datetime.date | None = None,
 ) -> GateResult:
-    """Apply a policy to a campaign.
-
-    Args:
-        policy: The policy.
-        measured: The campaign (``fuzzer.gate.measured.measure`` reads one).
-        baseline: What it is compared with, if anything.
-        history: Earlier campaigns, by which entries of the known findings are stale.
-        day: By which they expire; by default today.
-    """
+    """Apply a policy to a campaign; by ``history`` entries of the known findings are stale, by ``day`` they expire."""
     rules = policy.expanded(measured.info.oracles, measured.info.passes)
     # An entry that speaks of another release excuses nothing: what fails the same way here is worth a look.
     known_here = policy.known.of(measured.info.tvm_version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +33,16 @@ _NAMES = {each: each.name.replace("_", " ") for each in GateExit} | {
 def render(result: GateResult) -> list[str]:
     """The few lines that decided, for people; the last one is the verdict."""
     failed = result.of(RulingStatus.FAIL)
-    # Findings first, since they tell what is wrong; they come in numbers, which must not hide a rate.
+    # Findings tell what is wrong; they come in numbers, which must not hide a rate, nor what may be their cause.
     notes = result.of(RulingStatus.NOTE)
     lines = [ruling.line for ruling in notes if ruling.subject == SUMMARY]  # nothing is compared
     lacking = result.lacking
     # What explains all others comes first.
     lines[:0] = [ruling.line for ruling in lacking if ruling.requirement in _EXPLAINS]
-    lines += _cut([ruling for ruling in failed if ruling.requirement is Requirement.FINDING], MOST)
-    lines += _cut([ruling for ruling in failed if ruling.requirement is not Requirement.FINDING], MOST)
+    apart = (Requirement.NOTES, Requirement.FINDING)
+    noted, found = ([ruling for ruling in failed if ruling.requirement is each] for each in apart)
+    lines += [*_cut(noted, MOST), *_cut(_one_of_each_family(result, found), MOST)]
+    lines += _cut([ruling for ruling in failed if ruling.requirement not in apart], MOST)
     lines += _cut([ruling for ruling in lacking if ruling.requirement not in _EXPLAINS], MOST)
     if result.exit is GateExit.PASSED:
         lines += _held(result.of(RulingStatus.OK))
@@ -61,6 +64,21 @@ def render(result: GateResult) -> list[str]:
     lines += _cut([ruling for ruling in notes if ruling.requirement not in said], MOST)
     lines += [ruling.line for ruling in notes if ruling.requirement in said]
     return [*lines, verdict_line(result)]
+
+
+def _one_of_each_family(result: GateResult, rulings: Sequence[Ruling]) -> list[Ruling]:
+    """Keep the first finding of each family that triage determined, which names the others."""
+    final = {record.id for record in result.findings.all if record.family.final}
+    family = {seen.id: seen.family for seen in result.measured.seen if seen.id in final}
+    groups: dict[str, list[Ruling]] = {}
+    for ruling in rulings:
+        groups.setdefault(family.get(ruling.finding, ruling.finding), []).append(ruling)
+    return [replace(first, more=(*first.more, *_others(rest))) for first, *rest in groups.values()]
+
+
+def _others(rulings: Sequence[Ruling]) -> list[str]:
+    named = [ruling.finding for ruling in rulings[:MOST]] + ["..."] * (len(rulings) > MOST)
+    return [f"and {len(rulings)} more of this family: {', '.join(named)}"] if rulings else []
 
 
 def _held(rulings: Sequence[Ruling]) -> list[str]:

@@ -372,6 +372,32 @@ def test_many_findings_are_counted_not_listed_and_hide_no_rate() -> None:
     assert len([line for line in explain(result) if line.startswith("FAIL  new finding")]) == 40
 
 
+def test_findings_of_one_family_take_one_entry() -> None:
+    """Eight findings of one sentence filled 24 lines."""
+    alike = [replace(finding(number), traits=Traits("FuseOps")) for number in range(2, 6)]
+    other = finding(6)  # not triaged, so nobody knows its family
+    lines = render(judged(policy(), tallies(1, 5), [*alike, other]))
+    (family,) = {each.family.id for each in alike}
+    assert [line for line in lines if line.startswith("FAIL ")] == [
+        "FAIL  new finding 0000000002 S3? crash FuseOps: boom (1x)",
+        "FAIL  new finding 0000000006 S3? crash FuseOps: boom (1x)",
+    ]
+    assert lines[2:4] == [
+        f"      family {family}",
+        "      and 3 more of this family: 0000000003, 0000000004, 0000000005",
+    ]
+    assert all(any(each.id in line for line in explain(judged(policy(), tallies(1, 4), alike))) for each in alike)
+
+
+def test_a_note_that_fails_comes_before_what_it_may_cause() -> None:
+    said = f"{NOTE}The pass drops attributes, and {UNCOVERED}"
+    rows = [*tallies(1, 1), Tally("postcondition", "FuseOps", "skip", said, 7)]
+    lines = render(judged(structs.replace(policy(), notes=Weight.FAIL), rows, [finding(2)]))
+    assert [line.split(":")[0] for line in lines[:2]] == [
+        "FAIL  campaign", "FAIL  new finding 0000000002 S3? crash FuseOps"
+    ]  # fmt: skip
+
+
 def test_what_no_contract_speaks_of_is_noted_though_many_notes_are_cut() -> None:
     rows = [*tallies(1000, 0), Tally("postcondition", "FuseOps", "skip", f"{NOTE}it breaks 'keeps purity' (or not)", 7)]
     result = judged(noting(0.5), rows, [finding(number) for number in range(100, 112)])
