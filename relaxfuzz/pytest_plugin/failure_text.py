@@ -164,15 +164,16 @@ def _trace(verdict: Verdict) -> list[str]:
 
 
 def _shortened(module: str, elsewhere: str = "", most: int = 18, changed: Sequence[str] = ()) -> list[str]:
-    """Cut a module: its first lines are kept, and those around the first of the changed ones."""
+    """Cut a module: its first lines are kept, and those around the first changed one, else a public function."""
     lines = module.strip("\n").splitlines()
     if (begins := "@I.ir_module") in lines and any(line.startswith("metadata = ") for line in lines):
         lines = lines[lines.index(begins) :]  # large constants come first, and would be all that is shown
     lines, most = [*itertools.dropwhile(lambda line: line[:1] in ("", "#"), lines)], max(most, _LEAST_LINES)
     if len(lines) <= most:
         return lines
+    public = next((n for n, line in enumerate(lines, 2) if line.strip() == "@R.function"), 0)
     places = (n for text in changed for n, line in enumerate(lines) if line.strip() and text.startswith(line.strip()))
-    if (start := min(next(places, 0) - 2, len(lines) - most // 2)) > (head := most // 2 - 1):
+    if (start := min(next(places, public) - 2, len(lines) - most // 2)) > (head := most // 2 - 1):
         lines[head:start] = [f"# {start - head} more lines{elsewhere}"]
         if len(lines) <= most:
             return lines

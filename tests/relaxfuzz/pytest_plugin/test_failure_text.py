@@ -61,6 +61,13 @@ def test_the_changed_place_of_a_module_that_is_cut_is_kept() -> None:
     assert _shortened("\n".join(lines), "", 8, ["line 2, more"]) == [*lines[:7], "# 13 more lines"]
 
 
+def test_a_public_function_is_shown_of_a_module_that_is_cut_where_no_line_changed() -> None:
+    helper = ["    @R.function(private=True)", "    def f1(x):", *(f"        line {n}" for n in range(6))]
+    main = ["    @R.function", "    def main(x):", "        wrong = R.add(x, x)", "        return wrong"]
+    shown = _shortened("\n".join(["class Module:", *helper, *main]), most=8)
+    assert shown == ["class Module:", *helper[:2], "# 6 more lines", *main]
+
+
 def test_a_module_is_shown_without_what_stands_above_it() -> None:
     module = "# from tvm.script import ir as I\n\n" + "\n".join(f"line {n}" for n in range(8))
     assert _shortened(module) == [f"line {n}" for n in range(8)]
