@@ -17,12 +17,14 @@ from relaxkit.runtime.values import ShapeValue
 
 _MOST_ELEMENTS = 256
 """More numbers than that fill a screen."""
+_NESTED_ELEMENTS = 16
+"""Of more, in many dims, the brackets would take most of the lines."""
 
 
 def array_source(array: np.ndarray[Any, Any]) -> str:
     """Return the NumPy expression of an array; raises ``Unsayable`` where it is long and of many values."""
     dtype, shape = array.dtype.name, repr(tuple(map(int, array.shape)))
-    flat = array.ravel()
+    flat, reshaped = array.ravel(), "" if array.ndim == 1 else f".reshape{shape}"
     if flat.size == 0:
         return f'np.zeros({shape}, "{dtype}")'
     wide = flat.astype("float64") if is_floating(array.dtype) else flat
@@ -32,10 +34,11 @@ def array_source(array: np.ndarray[Any, Any]) -> str:
             return f'np.{"ones" if value.startswith("1") else "zeros"}({shape}, "{dtype}")'
         return f'np.full({shape}, {value}, "{dtype}")'
     if flat.size > 2 and array.dtype.kind != "b" and _alike(wide, np.arange(flat.size).astype(wide.dtype)):
-        reshaped = "" if array.ndim == 1 else f".reshape{shape}"
         return f'np.arange({flat.size}, dtype="{dtype}"){reshaped}'
     if flat.size > _MOST_ELEMENTS:
         raise Unsayable(f"an array of {flat.size} different values")
+    if array.ndim > 2 and flat.size > _NESTED_ELEMENTS:
+        return f'np.array({nested(flat)}, "{dtype}"){reshaped}'
     return f'np.array({nested(array)}, "{dtype}")'
 
 

@@ -16,7 +16,8 @@ from tvm import relax
 from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.signature import signature
 from fuzzer.repro.checks.numeric import NUMERIC_PIECES
-from fuzzer.repro.literals import literal
+from fuzzer.repro.literals import array_source, literal
+from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.pieces.numeric import unpacked
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import check_repro
@@ -360,6 +361,14 @@ def test_arguments_come_back_from_their_literals(value: Any) -> None:
         return bool(left == right)
 
     assert same(value, again)
+
+
+def test_an_array_of_many_dims_takes_no_more_lines_than_its_numbers() -> None:
+    array = np.linspace(0, 1, 144).reshape(2, 3, 2, 4, 3)
+    text = wrapped(array_source(array))
+    assert eval(text, {"np": np}).tobytes() == array.tobytes()
+    assert eval(text, {"np": np}).shape == array.shape
+    assert len(text.splitlines()) < 40
 
 
 def test_a_breadcrumb_gives_back_its_fields() -> None:
