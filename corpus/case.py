@@ -70,7 +70,7 @@ class CaseContent(msgspec.Struct, frozen=True, kw_only=True):
         passes: One pass, or a pipeline of several.
         expected: Outcome by TVM version (``importlib.metadata`` version of ``apache-tvm``).
         pattern: See :class:`ExpectedVerdict`.
-        upstream: Issue or pull request (``apache/tvm#17205``), empty when none is known.
+        upstream: Issue or pull request (``apache/tvm#17205``), ``(closed, ...)`` behind it; empty when none is known.
         subject: What the failure is about, where the message does not say it (``oracles.core.objection``).
         input_seed: Seed of the inputs that the numeric oracle draws.
         isolated: The case kills its process, so it gets one of its own and is judged by all oracles: the death

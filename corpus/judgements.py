@@ -35,7 +35,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         of_report: What is wrong with the report of the finding, which issues do not tell.
         place: File and function of TVM that are at fault.
         mend: What a mend would be.
-        upstream: Address of an issue or a change of TVM that speaks of it, where one was found.
+        upstream: Address of an issue or a change of TVM that speaks of it, where one was found; behind it
+            ``(closed, ...)`` where the defect is there all the same.
         family: Of the finding (``fuzzer.findings.family``): another finding of it is perhaps of this cause.
         operators: Of its minimized module, where its symptom says nothing of the cause.
     """

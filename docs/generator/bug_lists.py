@@ -87,9 +87,10 @@ def _case_row(case: KnownCase, outcome: Outcome) -> tuple[str, ...]:
 
 
 def _upstream(reference: str) -> str:
-    repository, _, number = reference.partition("#")
+    repository, _, numbered = reference.partition("#")
+    number, space, remark = numbered.partition(" ")
     if repository == "apache/tvm" and number.isdigit():
-        return f"[{number}](https://github.com/{repository}/issues/{number})"
+        return f"[{number}](https://github.com/{repository}/issues/{number}){space}{remark}"
     return reference
 
 

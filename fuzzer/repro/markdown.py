@@ -80,10 +80,9 @@ def bug_report(
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
     reported = known.reported if known is not None else ""
     cause = known.cause if known is not None and known.same_program else None
-    perhaps = "Already" if known is not None and (known.listed or known.same_program) else "Perhaps already"
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
-        f"{perhaps} reported: {unbroken(_line(reported))}\n" if reported else "",
+        f"{_sentence(unbroken(_line(known.told_upstream)))}\n" if known is not None and reported else "",
         f"{_line(finding.assessment.told(verdict))}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
@@ -227,6 +226,7 @@ def cause_section(cause: Cause, release: str, reference: str = "") -> str:
 def unbroken(text: str) -> str:
     """Return text that people wrote into a list, whose links are meant."""
     text = text.replace("github.com/&#8203;", "github.com/")
+    text = re.sub(r"\bPR #&#8203;(\d{4,})\b", r"PR [#\1](https://github.com/apache/tvm/pull/\1)", text)
     return re.sub(r"#&#8203;(\d{4,})\b", r"[#\1](https://github.com/apache/tvm/issues/\1)", text)
 
 

@@ -85,6 +85,13 @@ class KnownAs:
         return next((place for place in places if place.startswith(_UPSTREAM)), "")
 
     @property
+    def told_upstream(self) -> str:
+        """How what was reported is to this finding, and where; empty for nowhere."""
+        how = "already reported" if self.listed or self.same_program else "perhaps already reported"
+        how = "reported of a sibling" if " of a sibling" in self.reported else how
+        return f"{how}: {self.reported}" if self.reported else ""
+
+    @property
     def line(self) -> str:
         """One line for reports: to whom it is known, the strongest first, and what they say."""
         case = self.also if self.listed else self
@@ -138,8 +145,9 @@ def ordered(findings: Iterable[FindingRecord], known: Container[str] = ()) -> li
 
 
 def reported(finding: FindingRecord, known: Mapping[str, KnownAs]) -> str:
-    """Return where a finding is reported upstream; empty where nobody knows of it."""
-    return known[finding.id].reported if finding.id in known else ""
+    """Return where a finding is reported upstream; empty where nobody knows of it, or the report is closed."""
+    place = known[finding.id].reported if finding.id in known else ""
+    return "" if " (closed" in place else place
 
 
 def state_of(finding: FindingRecord, known: KnownAs | None) -> FindingState:

@@ -26,7 +26,7 @@ from fuzzer.findings.script_parts import NAMES, ScriptParts, Words
 from fuzzer.gate.findings import SortedFindings, finding_rulings
 from fuzzer.gate.ruling import RulingStatus
 from fuzzer.repro.markdown import bug_report
-from fuzzer.store.known import KnownAs, compared, in_words, state_of, without_numbers
+from fuzzer.store.known import KnownAs, compared, in_words, reported, state_of, without_numbers
 from fuzzer.store.known import recognize as tell
 from fuzzer.store.records import CampaignInfo, CampaignState, FindingState
 from oracles.core.verdict import Details, Evidence
@@ -224,6 +224,18 @@ def test_a_new_finding_names_the_known_defects_of_its_pass(tmp_path: Path, capsy
     listed = capsys.readouterr().out
     assert all(slug in listed for slug in told)
     assert compared([replace(found, culprit="NoPass")], {})[0].others == ""
+
+
+def test_what_was_closed_though_the_defect_is_there_is_not_reported() -> None:
+    """A closed issue about a sibling hid argmax of a scalar from what is left to report."""
+    for slug, number in (("legalize-argmax-scalar", 19676), ("lift-params-function-result", 17231)):
+        (case,) = load([slug])
+        told = case.known()
+        assert told.reported.startswith(f"https://github.com/apache/tvm/issues/{number} (closed, ")
+        assert reported(FOUND, {FOUND.id: told}) == ""
+        assert f"upstream ({told.reported})" in told.line
+        how = "reported of a sibling" if number == 19676 else "perhaps already reported"
+        assert told.told_upstream == f"{how}: {told.reported}"
 
 
 def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:

@@ -215,10 +215,11 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
 
 
 def test_issues_that_a_cause_names_are_linked() -> None:
-    cause = replace(CAUSE, reason="The same was fixed in #17213.")
+    cause = replace(CAUSE, reason="The same as #17205 was fixed in PR #17213.")
     known = KnownAs("some-case", "It fails.", cause=cause, same_program=True)
     report = bug_report(finding(), VERDICT, INFO, "", script().parts, known=known)
-    assert "The same was fixed in [#17213](https://github.com/apache/tvm/issues/17213)." in report
+    address = "https://github.com/apache/tvm/"
+    assert f"as [#17205]({address}issues/17205) was fixed in PR [#17213]({address}pull/17213)." in report
 
 
 def test_what_was_not_made_smaller_says_so_and_how_to() -> None:

@@ -134,7 +134,8 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     parts = ScriptParts("x", False, Words("FuseOps dies", "it lives", "it does not"))
     first = replace(report.findings[0], parts=parts)
     cause = Cause("c", "It reads x.", "src/relax/a.cc: A::B", "Read y.")
-    known = KnownAs("some-case", 'says "so"\nand so', "https://github.com/apache/tvm/issues/17210", cause=cause)
+    place = "https://github.com/apache/tvm/issues/17210"
+    known = KnownAs("some-case", 'says "so"\nand so', f"{place} (closed, but it is there)", cause=cause)
     known = replace(known, same_program=True)
     now = replace(
         full(report), directory=tmp_path, findings=[first, *report.findings[1:]], recognized={first.id: known}
@@ -143,10 +144,11 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     issue = run(f"RF.text(RF.finding('{first.id}').issue)")
     assert issue.partition("\n")[0].endswith("FuseOps dies")
     assert "print('<script>')" in issue
-    assert filing(run, first.id, "Reported upstream")[0] == known.reference
+    assert filing(run, first.id, "Reported upstream")[0] == place
     assert "New issue" not in offered(run, first.id)
+    assert run(f"RF.isReported(RF.finding('{first.id}'))") is False
     run(f"RF.finding('{first.id}').known.same_program = false")
-    assert filing(run, first.id, "Perhaps reported upstream")[0] == known.reference
+    assert filing(run, first.id, "Perhaps reported upstream")[0] == place
     assert filing(run, first.id)[1] == "perhaps already reported; not minimized"
     run(f"RF.finding('{first.id}').known.reported = ''")
     address, said = filing(run, first.id)

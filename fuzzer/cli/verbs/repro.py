@@ -132,8 +132,8 @@ def _report(
         raise UsageError(f"finding {finding.id}: the parts of its script were not recorded; use --fresh")
     finding = replace(finding, parts=parts)
     told = recognize([finding]).get(finding.id)
-    if told is not None and told.reported:
-        inform(f"{'' if told.listed or told.same_program else 'perhaps '}already reported: {told.reported}")
+    if told is not None and told.told_upstream:
+        inform(told.told_upstream)
     return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)
 
 

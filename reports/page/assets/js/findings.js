@@ -228,7 +228,7 @@ RF.linked = (text) => text.split(/((?:src|include|python)\/[\w./-]+\.(?:cc|h|py)
 // Where it is reported, or a new issue. GitHub refuses addresses that are too long: of a long issue the title alone is filled in.
 RF.issueButtons = function (finding) {
   const link = (href, text, title) => RF.h("a", { class: "button", href, title, target: "_blank", rel: "noopener" }, text);
-  const reported = (finding.known?.reported || "").replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
+  const reported = (finding.known?.reported || "").split(" ")[0].replace(/^apache\/tvm#/, "https://github.com/apache/tvm/issues/");
   if (reported && (finding.known.listed || finding.known.same_program)) return link(reported, "Reported upstream", "already reported");
   const command = `${RF.data.campaign.programs[1]} repro ${RF.quoted(RF.data.campaign.directory)} ${finding.id} --markdown`;
   if (!finding.issue) return !finding.pass.includes(":") && RF.h("span", null, RF.h("button", { class: "button", disabled: true }, "New issue"), " ",
