@@ -24,7 +24,7 @@ from oracles.measure.input_variations import Variation
 from oracles.measure.inputs import materialize
 from oracles.semantics.single import SingleCall
 from relaxkit.interpreter import Interpreter, TooDeep
-from relaxkit.ir.first_difference import Difference, differences
+from relaxkit.ir.first_difference import Difference, Part, differences
 from relaxkit.ir.functions import closed, mentioned_names, name_in, public_functions, relax_functions
 from relaxkit.ir.walk import expressions, name_of, operators_of
 from relaxkit.passes.arguments import keywords_text
@@ -33,10 +33,14 @@ from relaxkit.passes.contracts import CONTRACTS
 
 _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
-_SAYS_MORE = frozenset({("on a call to another function", "on a recursive function")})
+_SAYS_MORE = frozenset((f"on a call {how}", ON_RECURSION) for how in ("to another function", "through a variable"))
 _MANY = 3
 _CONDITION = re.compile(r"when|on an? |on \S+ of (?!the )")
-_UNKNOWN, _RESULT, _OF_A_TENSOR = " of unknown ", " of the result of ", "on a tensor of "
+_OPERATORS = re.compile(r"\brelax(?:\.\w+)+")
+_GUESS = re.compile(r"when|on (?:a call to|a packed|symbolic|match_cast|private|vdevice)")
+"""What of a module a failure need not hang on, though it was not reduced away."""
+_OF_A_TENSOR = re.compile(r"on (?:a tensor|relax\.\S+) of (?!the )(.*)")
+_UNKNOWN, _RESULT = " of unknown ", " of the result of "
 
 
 @dataclass(frozen=True)
@@ -168,11 +172,11 @@ class Told(FailingCase):
         told, marks = next(held, ""), self._tested(telling)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
-        of = f" of {told.removeprefix(_OF_A_TENSOR)}" if told.startswith(_OF_A_TENSOR) else ""
+        of = f" of {found[1]}" if (found := _OF_A_TENSOR.match(told)) else ""
         several = ", relax." in told or _RESULT in told or of or not told  # of which one is blamed
         if self.names_operator and several and (own := re.search(r"relax\.(?!dpl\.)[.\w]+", self.blame)):
             told = f"on {own[0]}{of}{special(module, own[0])}"
-        elif of and re.fullmatch(r"on relax\.\S+[^,]", marks):
+        elif told.startswith("on a tensor of") and re.fullmatch(r"on relax\.\S+[^,]", marks):
             told = f"{marks}{of}"
         repeats = self.around.endswith(told[3:]) or self.around[:4] == told[:4] == "when"
         return told if told and (repeats or told == ON_RECURSION) else f"{told} {self.around}".strip()
@@ -182,6 +186,7 @@ class Told(FailingCase):
         """What a small module has, of which nobody knows that the failure hangs on it: its operators, or a kernel."""
         module = load_module(self.case)
         names = sorted(operators_of(module)) or ["a PrimFunc"] * bool(kernels(module))
+        names = [] if self._refuted(" ".join(names), self._held) else names
         return f" on a module with {' and '.join(names)}" if self.minimized and 0 < len(names) < _MANY else ""
 
     @cached_property
@@ -195,8 +200,9 @@ class Told(FailingCase):
         return [] if self.nearest is None else [*map(self._edited, self.nearest.failing)]
 
     def _held(self, module: Any) -> list[str]:
-        """Return what holds of a module, and not of the one that passes."""
-        found = () if self.passing is None else differences(module, self.passing)
+        """Return what holds of a module, and not of the one that passes; types of results, which follow, last."""
+        found = [] if self.passing is None else [*differences(module, self.passing)]
+        found.sort(key=lambda each: each.part is Part.TYPE and "." in each.owner)
         return [each.held for each in found if each.held]
 
     def _edited(self, edits: tuple[tuple[str, str], ...]) -> Any:
@@ -205,11 +211,18 @@ class Told(FailingCase):
     def _tested(self, tell: Callable[[Any], str]) -> str:
         """Return what is told of the module; a condition only if none that lacks it fails, and one passes."""
         told = tell(load_module(self.case))
-        seen = not told.startswith("when") or (self.passing is not None and tell(self.passing) != told)
-        return told if seen and not self._refuted(told, tell) else ""
+        if _GUESS.match(told) and (self.passing is None or tell(self.passing) == told):
+            return ""
+        if not self._refuted(told, tell):
+            return told
+        unknown = "".join(told.partition(_UNKNOWN)[1:])
+        return f"on an operand{unknown}" if unknown and all(unknown in tell(each) for each in self.failing) else ""
 
     def _refuted(self, told: str, tell: Callable[[Any], Container[str]]) -> bool:
-        """Say whether something is a condition that is not told of all modules that fail."""
+        """Say whether something is a condition that is not told of all modules that fail, or names what one lacks."""
+        named = {*_OPERATORS.findall(told)}
+        if any(not named <= operators_of(each) for each in self.failing):
+            return True
         return bool(_CONDITION.match(told)) and any(told not in tell(each) for each in self.failing)
 
     @cached_property

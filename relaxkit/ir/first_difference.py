@@ -117,7 +117,8 @@ def _of_relax(name: str, old: relax.Function, new: relax.Function) -> Iterator[D
         yield Difference(Part.SIGNATURE, name, "the parameters", *names)
     yield from _of_bindings(name, old, new)
     for param, other in zip(old.params, new.params, strict=False):
-        yield from of_types(name_of(param), param.ty, other.ty)
+        users = (operator_of(place.value) for place in places(old) if param in getattr(place.value, "args", ()))
+        yield from of_types(name_of(param), param.ty, other.ty, next(filter(None, users), ""))
     if not _same(old.ret_ty, new.ret_ty):
         yield Difference(Part.SIGNATURE, name, "the result type", *type_texts(old.ret_ty, new.ret_ty))
 
@@ -145,7 +146,10 @@ def _of_bindings(name: str, old: relax.Function, new: relax.Function) -> Iterato
             if isinstance(left.value, relax.Call) and isinstance(right.value, relax.Call):
                 yield from _of_call(left.value, right.value, numbers)
             if numbers:
-                yield from of_types(_called(left) or name_of(left.var), left.var.ty, right.var.ty)
+                given = [getattr(each.value, "ty_args", None) or () for each in (left, right)]
+                types = [(left.var.ty, right.var.ty), *zip(*given, strict=False)]
+                found = (each for pair in types for each in of_types(_called(left) or name_of(left.var), *pair))
+                yield from dict.fromkeys(found)
     moved = {each.before for each in changed if not each.after} & {each.after for each in changed if not each.before}
     for each in changed:
         if each.after in moved:
@@ -170,12 +174,13 @@ def _likeness(left: str, right: str) -> float:
     return SequenceMatcher(None, left, right).ratio()
 
 
-def of_types(owner: str, old: Any, new: Any) -> Iterator[Difference]:
-    """Yield the types where they differ; devices have no names in them."""
+def of_types(owner: str, old: Any, new: Any, user: str = "") -> Iterator[Difference]:
+    """Yield the types where they differ, of what an operator uses; devices have no names in them."""
     if not _same(old, new):
         values = type_texts(old, new)
         kind = _apart(old, new)
-        kind = f"{owner} of {kind}" if "." in owner else kind if kind.startswith("a ") else f"a tensor of {kind}"
+        user = user or owner * ("." in owner)
+        kind = f"{user} of {kind}" if user else kind if kind.startswith("a ") else f"a tensor of {kind}"
         device = value_text(old) == value_text(new)  # which has no device in it
         yield Difference(Part.DEVICE if device else Part.TYPE, owner, "", *values, kind)
 
@@ -187,14 +192,17 @@ def type_texts(old: Any, new: Any) -> tuple[str, str]:
             (type_texts(*pair) for pair in zip(old.fields, new.fields, strict=True) if not _same(*pair)), ("", "")
         )
     if isinstance(old, relax.TensorType) and isinstance(new, relax.TensorType):
-        dims = [_shape_text(each) for each in (old, new)]
+        dims, placed = [_shape_text(each) for each in (old, new)], [old.vdevice, new.vdevice]
         dtypes = [str(each.dtype) for each in (old, new)]
         if dims[0] and dims[0] == dims[1] and dtypes[0] != dtypes[1]:
             return dtypes[0], f"{dtypes[1]} ({dims[0]})"
         if all(dims) and dims[0] != dims[1] and dtypes[0] == dtypes[1]:
             return dims[0], dims[1]
-        if dims[0] == dims[1] and dtypes[0] == dtypes[1] and (old.vdevice is None) != (new.vdevice is None):
-            return ("no vdevice", "one") if old.vdevice is None else ("a vdevice", "none")
+        if value_text(old) == value_text(new):
+            was, now = (
+                f"vdevice {each.target.kind.name}:{each.vdevice_id}" if each else "no vdevice" for each in placed
+            )
+            return was, now
     return value_text(old), value_text(new)
 
 
@@ -209,10 +217,14 @@ def _apart(old: Any, new: Any) -> str:
     """Say what of a type is not as in the other."""
     if not isinstance(old, relax.TensorType):
         return "a tuple" if isinstance(old, relax.TupleType) else value_text(old)
+    if -1 < old.ndim != getattr(new, "ndim", -1) > -1:
+        return f"rank {old.ndim}"
+    if old.shape is None and getattr(new, "shape", None) is not None:
+        return "unknown shape"
     if str(old.dtype) != str(getattr(new, "dtype", "")):
         return str(old.dtype or "unknown dtype")
     dims = [getattr(dim, "value", None) for dim in dims_of(old) or ()]
-    return "a symbolic dim" if None in dims else "unknown shape" if dims_of(old) is None else f"shape {tuple(dims)}"
+    return "a symbolic dim" if None in dims else f"shape {tuple(dims)}"
 
 
 def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Difference]:
@@ -231,7 +243,9 @@ def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Di
                 for each in of_types(f"a constant of {_callee(old)}", *(one.ty for one in pair))
             ]
             values = value_text(operand), value_text(new.args[at])
+            scalar = [isinstance(one.ty, tvm.ir.PrimType) for one in (operand, new.args[at])] == [True, False]
             kind = "" if isinstance(operand, relax.Var) else f"when {label} of {owner} is {values[0]}"
+            kind = f"when an operand of {owner} is a scalar" if scalar else kind
             yield from typed or [Difference(Part.OPERAND, owner, label, *values, kind)]
     theirs = fields_of(new.attrs)
     for key, value in fields_of(old.attrs).items():

@@ -14,7 +14,7 @@ from fuzzer.findings.script_parts import Nearest
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge, judge_request
 from fuzzer.repro.markdown import _nearest
-from fuzzer.repro.nearest.edits import edits_between, module_of, neighbours
+from fuzzer.repro.nearest.edits import MOST_LINES, edits_between, module_of, neighbours
 from fuzzer.repro.nearest.search import Attempt, attempt_request, nearest_passing
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.pristine import check_pristine
@@ -69,6 +69,13 @@ def deadly(module, context):
 
 
 Deadly = lambda: tvm.transform.module_pass(deadly, opt_level=0, name="Deadly")
+def emptying(module, context):
+    """Fails on axis 1, and drops all functions of other modules."""
+    picky(module, context)
+    return tvm.IRModule({})
+
+
+Emptying = lambda: tvm.transform.module_pass(emptying, opt_level=0, name="Emptying")
 TwoAxes = lambda: tvm.transform.module_pass(two_axes, opt_level=0, name="TwoAxes")
 Always = lambda: tvm.transform.module_pass(slow, opt_level=0, name="Always")
 '''
@@ -180,7 +187,40 @@ def test_neighbours_say_something() -> None:
     assert {"another constant", "a static dim for a symbolic one"} <= {each.what for each in shown}
     assert not [new for new in news if "= R\n" in f"{new}\n" or '"4"' in new]
     assert not [new for new in news if "(1, 3)" in new or "R.const(1.0" in new]
-    assert all(sum(max(map(len, map(str.splitlines, each))) for each in one.edits) <= 3 for one in shown)
+    assert all(sum(max(map(len, map(str.splitlines, each))) for each in one.edits) <= MOST_LINES for one in shown)
+
+
+ORDINARY = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32"), x1: R.Tensor((2, 2, 2), dtype="float32")) -> R.Tensor:
+        lv = R.nn.adaptive_avg_pool1d(x1, output_size=None, layout="NCW", out_layout="NCW")
+        lv1 = R.matmul(x, R.less(x, T.float32(1.0)))
+        gv = R.call_pure_packed("outside", lv, ty_args=(R.Tensor,))
+        return gv
+"""
+
+
+def test_an_ordinary_operand_is_tried_in_the_place_of_a_rare_one() -> None:
+    """A scalar, an unknown shape and a dim less were left alone, and so was what changes the type of a result."""
+    case = str(tvm.ir.save_json(load(ORDINARY)))
+    found = {
+        each.what: "\n".join(new for _, new in each.edits) for each, text in neighbours(case) if module_of(text, case)
+    }
+    assert 'R.less(x, R.const(1.0, "float32"))' in found["a tensor for a scalar"]
+    assert "R.Tensor((2,), dtype=" in found["a known shape"]
+    assert "x: R.Tensor((2, 2)" in found["another rank"]
+    assert any("output_size=[1]" in each.diff() and module_of(text, case) for each, text in neighbours(case))
+
+
+def test_a_module_of_which_nothing_is_left_does_not_count_as_passing(tmp_path: Path) -> None:
+    case, verdict, judge, worker = failing(tmp_path, "Emptying")
+    with worker:
+        seen = judge.ask(
+            attempt_request, case, MODULE.replace("axis=1", "axis=0"), judge.oracles, signature(verdict).id
+        )
+    assert seen is Attempt.UNTOLD
 
 
 def test_a_text_of_no_module_is_no_neighbour() -> None:

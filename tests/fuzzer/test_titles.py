@@ -878,6 +878,22 @@ def test_a_death_is_told_with_what_it_hangs_on() -> None:
     assert title_of(case_of(Argsort, "FuseOps"), verdict) == "FuseOps runs out of memory on relax.argsort"
 
 
+def test_an_operator_is_not_named_without_which_a_module_fails_too() -> None:
+    source = module_source(Argsort).text
+    (call,) = re.findall(r"R\.argsort\(x[^\n]*", source)
+    failing = ((call, 'R.astype(x, dtype="int32")'),)
+    passing = Nearest("another operator", ((call, 'R.zeros_like(x, dtype="int32")'),), (failing,))
+    said = title_of(case_of(Argsort, "FuseOps"), crash_of("no"), passing)
+    assert said == "FuseOps fails: no"
+
+
+def test_a_message_does_not_end_where_it_says_only_the_operator() -> None:
+    error = "In relax.take, the axis of the operand is one that the operator does not have, and it " + "and it " * 9
+    said = title_of(case_of(Argsort, "FuseOps"), crash_of(error))
+    assert not said.endswith("In relax.take")
+    assert said.startswith("FuseOps fails on relax.argsort: In relax.take, the axis")
+
+
 def test_the_call_or_the_parameter_that_an_error_names_is_told() -> None:
     said = "FuseOps fails on relax.argsort: no"
     assert title_of(case_of(Argsort, "FuseOps"), crash_of("no")) == said

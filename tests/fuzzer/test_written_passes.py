@@ -19,7 +19,7 @@ from fuzzer.findings.assessment import Severity, gravest
 from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.run import check_text
-from fuzzer.repro.short.passes import edited, written
+from fuzzer.repro.short.passes import edited, plainer, written
 from fuzzer.repro.short.render import short_forms
 from fuzzer.repro.short.scene import scenes
 from fuzzer.triage.blame.rules import blame_request
@@ -262,6 +262,14 @@ def test_what_a_text_makes_of_the_module_first_stands_in_the_module() -> None:
     assert alone == PassRef("AttachGlobalSymbol", "relax.transform.AttachGlobalSymbol()")
     for plain in ("relax.transform.FuseOps()", _PREFIXED.format(call="relax.transform.FuseOps()(mod)")):
         assert edited(PassRef("FuseOps", plain)) is None
+
+
+def test_dims_that_are_given_as_variables_are_given_by_name_where_that_will_do() -> None:
+    text = "relax.transform.BindSymbolicVars({v: n for v in dims(mod) for k, n in [('n', 3)] if v.name == k})(mod)"
+    plain = plainer(PassRef("BindSymbolicVars", text))
+    assert plain is not None
+    assert plain.expression == 'relax.transform.BindSymbolicVars({"n": 3})(mod)'
+    assert plainer(PassRef("BindSymbolicVars", plain.expression)) is None
 
 
 _PREFIXED = 'tvm.transform.module_pass(lambda mod, _: {call}, opt_level=0, name="P")'

@@ -29,15 +29,16 @@ from fuzzer.repro.pieces.frame import load
 _REDUCING_SECONDS = 2.0
 """Reductions infer types, which takes its time; what they give is rarely nearer than an edit of the text."""
 
-MOST_LINES = 3
+MOST_LINES = 6
 MOST_EDITS = 3
 
 _PROPERTY, _DEVICE = "another property of a function", "a tensor on no particular device"
 _ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
 _DTYPE, _OPERATOR, _CONSTANT, _RESULT = "another dtype", "another operator", "another constant", "another result"
+_KNOWN, _TENSOR, _RANK = "a known shape", "a tensor for a scalar", "another rank"
 _SHAPES = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
 _TELLING = {
-    **dict.fromkeys((_PROPERTY, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE), 0),
+    **dict.fromkeys((_PROPERTY, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE, _KNOWN, _TENSOR, _RANK), 0),
     **dict.fromkeys((_OPERATOR, _CONSTANT), 1),
     _RESULT: 3,
 }
@@ -158,6 +159,7 @@ def _values(found: re.Match[str]) -> Iterator[str]:
         for step in (1, -1):
             yield f"{name}{[item + step for item in numbers]}"
         yield f"{name}{list(reversed(numbers))}"
+        yield from [f"{name}{numbers[:-1]}"] * bool(numbers[1:])
     yield ""
 
 
@@ -171,6 +173,16 @@ def _calls(found: re.Match[str]) -> Iterator[str]:
         if other != name:
             yield f"R.{other}({first})"
     yield first
+
+
+def _known(found: re.Match[str]) -> Iterator[str]:
+    dtype, ndim = (re.search(rf"{key}=([^,()]+)", found.group()) for key in ("dtype", "ndim"))
+    dims = (2,) * int(ndim[1] if ndim else 1)
+    yield f"R.Tensor({dims}, dtype={dtype[1] if dtype else repr('float32')})"
+
+
+def _tensors(found: re.Match[str]) -> Iterator[str]:
+    yield f'R.const({found[2]}, "{found[1]}")'
 
 
 def _numbers(found: re.Match[str]) -> Iterator[str]:
@@ -189,6 +201,8 @@ _OPERATOR_NAME = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b
 _SWAPS: tuple[tuple[str, str, Callable[[re.Match[str]], Iterable[str]]], ...] = (
     (_PROPERTY, r"@R\.function(\([^()\n]*\))?", _decorators),
     (_DEVICE, r', vdevice="[^"]*"', lambda _: [""]),
+    (_KNOWN, r'R\.Tensor\b(?!\(\()(?:\((?:dtype="\w+")?(?:, )?(?:ndim=\d)?\))?', _known),
+    (_TENSOR, r"(?<=[(, ])T\.(\w+)\((-?[\d.]+)\)(?=[,)])", _tensors),
     (_ATTRIBUTE, r'(, \w+=)(True|False|-?\d+|"[^"\n]*"|None|\[[-\d, ]*\])(?=[,)])', _values),
     (_OPERATOR, rf"{_OPERATOR_NAME}\((\w+)(?=[,)])(?:, (\w+)(?=[,)]))?[^\n]*\)(?=\n)", _calls),
     (_CONSTANT, r"R\.const\((-?[\d.]+), ", _numbers),
@@ -201,9 +215,16 @@ def _mutated(text: str) -> Edited:
     for what, pattern, others in _SWAPS:
         for found in re.finditer(pattern, text):
             for other in others(found):
-                yield what, text[: found.start()] + other + text[found.end() :]
+                new = text[: found.start()] + other + text[found.end() :]
+                yield from ((what, each) for each in (new, _undeclared(new)))
+    yield _RANK, _undeclared(re.sub(r'(?<=R\.Tensor\(\()[\w"]+,(?=\))', "2, 2", text))
     yield from _dims(text)
     yield from _dtypes(text)
+
+
+def _undeclared(text: str) -> str:
+    """Leave the types of results to TVM, which an edit may have changed."""
+    return re.sub(r"(?<=\)) -> R\.[^\n]*(?=:\n)|(?<=\w): R\.Tensor\((?:[^()]|\([^()]*\))*\)(?= = )", "", text)
 
 
 def _dims(text: str) -> Edited:

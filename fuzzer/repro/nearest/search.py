@@ -45,6 +45,7 @@ def attempt_request(given: Case, text: str, oracles: tuple[OracleName, ...], sig
     """Try, in a worker, the module of a text."""
     from fuzzer.core.case import subject_of
     from fuzzer.repro.nearest.edits import module_of
+    from relaxkit.ir.functions import relax_items
 
     breadcrumb("neighbour")
     module = module_of(text, given.module_json)
@@ -58,7 +59,11 @@ def attempt_request(given: Case, text: str, oracles: tuple[OracleName, ...], sig
             return Attempt.FAILS
         if not verdicts or any(item.outcome is not Outcome.PASS for item in verdicts):
             return Attempt.UNTOLD
-    return Attempt.CHANGED if subject_of(replace(given, module_json=module)).changed else Attempt.LEFT
+    subject = subject_of(replace(given, module_json=module))
+    made = subject.output.module
+    if made is not None and not relax_items(made) and relax_items(subject.module):
+        return Attempt.UNTOLD  # nothing is left that could fail
+    return Attempt.CHANGED if subject.changed else Attempt.LEFT
 
 
 def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float = NEAREST_SECONDS) -> Nearest | None:

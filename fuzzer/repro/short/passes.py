@@ -100,9 +100,14 @@ def edited(ref: PassRef) -> tuple[str, str, PassRef] | None:
 
 
 def plainer(ref: PassRef) -> PassRef | None:
-    """Return a pass with the shorter function of ours; ``None`` where it calls none that has one."""
+    """Return a pass with the shorter function of ours, or with names for keys; ``None`` where it has no such thing."""
     tree = tree_of(ref.expression)
     for call in ast.walk(tree):
+        match call:
+            case ast.Call(_, [ast.DictComp(ast.Name(), ast.Name(), [*_, ast.comprehension(_, ast.List(items))]), *_]):
+                pairs = [item.elts for item in items if isinstance(item, ast.Tuple)]
+                call.args[0] = ast.Dict([key for key, _ in pairs], [value for _, value in pairs])
+                return PassRef(ref.name, _text(tree))
         if isinstance(call, ast.Call) and (plain := PLAIN.get(_called(call))):
             call.func, call.args = ast.Name(plain), call.args[:1]
             return PassRef(ref.name, _text(tree))

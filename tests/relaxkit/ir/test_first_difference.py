@@ -69,7 +69,7 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
         ),
         (
             module("return x"), module("return x", "x: R.Tensor((1,), 'float32'), y: R.Tensor((2, 3), 'float32')"),
-            "changes the type of x from shape (2, 3) to shape (1,)", "on a tensor of shape (2, 3)",
+            "changes the type of x from shape (2, 3) to shape (1,)", "on a tensor of rank 2",
         ),
         (
             module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv"), module("lv = R.tanh(x)\nlv1 = R.exp(x)\nreturn lv1"),
@@ -337,15 +337,35 @@ def test_what_a_type_does_not_say_is_unknown(ty: Any, said: str) -> None:
 
 def test_types_that_differ_in_the_device_alone_are_told_by_it() -> None:
     bare, placed = (relax.TensorType((1,), "float32", device) for device in (None, relax.VDevice("llvm", 0, "global")))
-    assert type_texts(bare, placed) == ("no vdevice", "one")
+    assert type_texts(bare, placed) == ("no vdevice", "vdevice llvm:0")
     tuples = (relax.TupleType([placed]), relax.TupleType([bare]))
-    assert type_texts(*tuples) == ("a vdevice", "none")
+    assert type_texts(*tuples) == ("vdevice llvm:0", "no vdevice")
 
 
 def test_a_dtype_that_is_unknown_is_no_none() -> None:
     unknown = module("lv = R.tanh(x)\nreturn lv", "x: R.Tensor((2, 3))")
     said = "on relax.tanh of unknown dtype"
     assert said in {each.held for each in differences(unknown, module("lv = R.tanh(x)\nreturn lv"))}
+
+
+def test_the_type_that_a_call_is_given_is_told_of_it() -> None:
+    texts = (
+        f'lv: R.Tensor = R.call_pure_packed("f", x, ty_args=({ty},))\nreturn x' for ty in ("R.Tensor", "R.Tensor((2,))")
+    )
+    first = next(differences(*map(module, texts)))
+    assert first.held == "on a tensor of unknown shape"
+
+
+def test_an_operand_that_is_a_scalar_is_told_as_one() -> None:
+    texts = (f"lv = R.add(x, {value})\nreturn x" for value in ("T.float32(2.0)", 'R.const(2.0, "float32")'))
+    held = [each.held for each in differences(*map(module, texts))]
+    assert "when an operand of relax.add is a scalar" in held
+
+
+def test_the_operator_that_uses_a_parameter_is_told_with_its_type() -> None:
+    old = module("lv = R.exp(x)\nreturn lv")
+    new = tvm.script.from_source(old.script().replace("(2, 3)", "(2, 4)"))
+    assert "on relax.exp of shape (2, 3)" in [each.held for each in differences(old, new)]
 
 
 def test_a_number_that_a_dataflow_block_binds_is_no_symbolic_dim() -> None:
