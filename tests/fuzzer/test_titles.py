@@ -1167,9 +1167,3 @@ def test_no_number_becomes_a_whole_one() -> None:
     numbers = ("[]", "-0.999995 at index [0]", "-5.007e-06; 2 of 4 elements differ", "-5.007e-06")
     evidence = Evidence("not-as-documented", "wrong", details=Details(operator="relax.exp", numbers=numbers))
     assert " instead of -0.999995 at" in judged("LegalizeOps", Exponent, evidence)
-
-
-def test_a_message_does_not_end_where_it_says_only_the_operator() -> None:
-    error = "In relax.take, the axis of the operand is one that the operator does not have " + "and more " * 9
-    said = title_of(case_of(Argsort, "FuseOps"), crash_of(error))
-    assert said == "FuseOps fails on relax.argsort"
