@@ -718,7 +718,7 @@ def test_json_is_not_needed_to_show_what_a_pass_writes_into_its_input(tmp_path: 
     script = shown(case, verdict, tmp_path)
     assert "_json" not in script.text
     title = " ".join(line.strip("# ") for line in script.text.partition("# tvm ")[0].splitlines())
-    assert re.fullmatch(r"AnnotateCustomMemoryScope modifies .* changes the type of a constant of [\w.]+", title)
+    assert re.fullmatch(r"AnnotateCustomMemoryScope modifies .* changes the device of a constant of [\w.]+", title)
 
 
 def test_a_module_that_tvm_writes_and_does_not_load_is_the_module_of_its_script(tmp_path: Path) -> None:
