@@ -257,7 +257,7 @@ def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: P
     sized = f"{module} ({', '.join(size)})" if parts.lines else module
     smaller = f"minimized to {sized}"
     if not finding.is_reduced:
-        smaller = f"{sized} is as it was generated: it could not be reduced"
+        smaller = f"{sized} is as it was generated: no reduction was accepted"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         smaller = (

@@ -145,7 +145,7 @@ def reduce(case: Case, criterion: Criterion, plan: ReductionPlan) -> Reduced:
         notes.append(f"a run takes {before.seconds:.0f} s, near the limit of {criterion.seconds:g} s")
     found = _search(case, begun, patient, before, plan, notes)
     if found.complete and found.queries and not found.steps:
-        notes.append(f"could not be reduced{'' if begun is case else ' further'}: {found.unreduced}")
+        notes.append(f"no {'' if begun is case else 'further '}reduction was accepted: {found.unreduced}")
     kept, after = _step_back(case, begun, found, patient, before, plan)
     if kept != found.case:
         if plan.accept is None:

@@ -118,8 +118,8 @@ def test_a_saved_case_is_gone_on_with_while_it_fails(searched: list[Case]) -> No
 @pytest.mark.parametrize(
     ("start", "steps", "note"),
     [
-        (None, (), "could not be reduced: 8 smaller modules were tried; none shows the failure"),
-        (LAST, (), "could not be reduced further: 8 smaller modules were tried; none shows the failure"),
+        (None, (), "no reduction was accepted: 8 smaller modules were tried; none shows the failure"),
+        (LAST, (), "no further reduction was accepted: 8 smaller modules were tried; none shows the failure"),
         (LAST, ("drop passes",), ""),
     ],
 )
