@@ -67,7 +67,7 @@ def test_a_crash_fails_its_test_and_no_other(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "2 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert re.search(r"Segfaults crashes the process( on [\w ]+)?: SIGSEGV", done.stdout)
-    script = re.search(r"^to reproduce the failure, run: \S+ (scripts/test_given-test_dies\S+)$", done.stdout, re.MULTILINE)
+    script = re.search(r"^to reproduce the failure, run: \S+ (scripts/\S+-test_dies\S+)$", done.stdout, re.MULTILINE)
     assert script is not None, done.stdout
     assert "# This script dies of SIGSEGV." in (tmp_path / script[1]).read_text(), "the short form"
     assert "its process ended: signal 6 (SIGABRT)" in done.stdout
