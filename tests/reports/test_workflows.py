@@ -97,6 +97,12 @@ def act(folder: Path, **inputs: str) -> tuple[dict[str, int | None], Runner]:
     return {name: codes[name] for name in ("Fuzz", "Judge", "Report", "Keep", "Verdict")}, runner
 
 
+def scripted(made: Path) -> None:
+    """Put a script into a campaign, as its findings have them."""
+    (made / "repros").mkdir(exist_ok=True)
+    (made / "repros" / "x.py").touch()
+
+
 REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"}
 
 
@@ -107,9 +113,7 @@ REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report
 def test_the_actions_scripts_judge_and_report(
     tmp_path: Path, failures: dict[str, int], least: int, code: int, word: str
 ) -> None:
-    made = campaign(tmp_path / "campaigns" / "0", CLEAN, failures)
-    (made / "repros").mkdir(exist_ok=True)
-    (made / "repros" / "x.py").touch()
+    scripted(campaign(tmp_path / "campaigns" / "0", CLEAN, failures))
     accepted = "" if code == 1 else "[campaign]\nnew_findings = 'note'\n"
     (tmp_path / "policy.toml").write_text(f"{accepted}[oracles.crash]\nmin_checks = {least}\n")
     codes, runner = act(tmp_path)
@@ -166,7 +170,7 @@ def test_the_first_campaign_becomes_the_baseline_that_the_next_is_compared_with(
     (tmp_path / "policy.toml").write_text('baseline = "base.json"\n\n[oracles.crash]\n')
     codes, runner = act(tmp_path)
     assert codes["Verdict"] == 0
-    assert "commit baseline.json of the artifact kept instead" in runner.said
+    assert "commit baseline.json from the artifact kept instead" in runner.said
     written = (tmp_path / "base.json").read_text()
     for folder in (tmp_path / "campaign", tmp_path / "campaigns" / "0", tmp_path / "home"):
         shutil.rmtree(folder)
@@ -214,7 +218,7 @@ class Nights:
         home = self.folder / f"night-{len(self.runners)}"
         for number, met in enumerate(failures, 1):
             if met is not None:
-                campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number))
+                scripted(campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number)))
         runner = Runner(self.repository, home, run_script(home / "campaigns"), **facts)
         self.runners.append(runner)
         return self.again(runner), runner
@@ -263,15 +267,23 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     jobs, runner = nights.night([None, None])
     assert codes_of(jobs, "Fuzz and judge", "Merge", judge) == [2, 2, 2, None]
     assert runner.uploaded == []
-    # A policy that cannot be read.
-    policy = nights.repository / ".relaxfuzz" / "policy.toml"
-    kept = policy.read_text()
-    for table in ("oracles.crush", "passes.Mine"):  # before the campaign, and after it
+    # A policy that cannot be read: before the campaign, unless only the campaign says which passes it tests.
+    policy, project = nights.repository / ".relaxfuzz" / "policy.toml", nights.repository / "pyproject.toml"
+    kept, configured = policy.read_text(), project.read_text()
+    for table, configuration, joined in (
+        ("oracles.crush", configured, None), ("passes.Mine", configured, None), ("passes.Mine", "", 2)
+    ):  # fmt: skip
         policy.write_text(f"[{table}]\n")
+        project.write_text(configuration)
         jobs, runner = nights.night([{}, {}])
-        joined = 2 if table == "passes.Mine" else None
         assert codes_of(jobs, "Fuzz and judge", scan, judge) == [2, None, 2, None, joined]
     policy.write_text(kept)
+    project.write_text(configured)
+    # A night that passes without a baseline can become the first one.
+    baseline.unlink()
+    jobs, runner = nights.night([{}, {}])
+    assert codes_of(jobs, "Fuzz and judge", judge) == [0, 0, 0]
+    assert "::notice title=relaxfuzz::commit baseline.json of the artifact relaxfuzz-night as" in runner.said
     # Nobody said what to install; somebody cancels.
     jobs, runner = nights.night([{}, {}], variables={})
     assert codes_of(jobs, "Fuzz and judge", "Install") == [2, 2, 2]
