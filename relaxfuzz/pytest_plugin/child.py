@@ -415,11 +415,16 @@ def run_hypothesis(
         seed: Decides what is drawn; ``None``: Hypothesis does.
         shrink: Whether Hypothesis shrinks what fails.
     """
+    from hypothesis import core
+
     deadline = None if seconds is None else time.monotonic() + seconds
     rounds = 0
+    fixed = (seed, getattr(test, _SEED, None), core.global_force_seed)
+    repeatable = _settings(test).derandomize or any(each is not None for each in fixed)
     while True:
-        varied = seed if seed is None or rounds == 0 else random.Random(f"{seed} {rounds}").getrandbits(63)
-        with _prepared(test, each, deadline, varied, rounds, shrink):
+        # Where the first round is repeatable, the same again would find nothing new, and others could not be repeated.
+        varied = random.Random(f"{fixed} {rounds}").getrandbits(63) if rounds and repeatable else seed
+        with _prepared(test, each, deadline, varied, shrink):
             try:
                 run()
             except OutOfTime:
@@ -429,10 +434,14 @@ def run_hypothesis(
             return
 
 
+def _settings(test: Any) -> Any:
+    from hypothesis import settings
+
+    return getattr(test, _SETTINGS, None) or settings.default
+
+
 @contextlib.contextmanager
-def _prepared(
-    test: Any, each: _Context, deadline: float | None, seed: int | None, rounds: int, shrink: bool
-) -> Iterator[None]:
+def _prepared(test: Any, each: _Context, deadline: float | None, seed: int | None, shrink: bool) -> Iterator[None]:
     from hypothesis import HealthCheck, Phase, settings
 
     inner = test.hypothesis.inner_test
@@ -448,7 +457,7 @@ def _prepared(
         with each():
             return inner(*arguments, **named)
 
-    before: Any = getattr(test, _SETTINGS, None) or settings.default
+    before = _settings(test)
     seed_before = getattr(test, _SEED, None)
     quiet = {HealthCheck.too_slow, HealthCheck.data_too_large}
     changes: dict[str, Any] = {"deadline": None, "suppress_health_check": {*before.suppress_health_check, *quiet}}
@@ -459,8 +468,6 @@ def _prepared(
         }
     if deadline is not None:
         changes["max_examples"] = ROUND
-    if rounds and seed is None and before.derandomize:
-        seed = rounds  # the same again would find nothing new
     setattr(test, _SETTINGS, settings(before, **changes))
     if seed is not None:
         setattr(test, _SEED, seed)
