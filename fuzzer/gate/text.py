@@ -25,8 +25,9 @@ _WIDTH = 80
 _COMPARED = (Requirement.REGRESSION, Requirement.COLLAPSE)
 _IMPLIED = Requirement.CHECKS  # what the pass rate of the same subject says, too
 _EXPLAINS = (Requirement.UNFINISHED, Requirement.CAMPAIGN)  # such as a baseline that cannot be compared
-_NAMES = {each: each.name.replace("_", " ") for each in GateExit} | {
-    GateExit.PASSED: "passed", GateExit.NO_EVIDENCE: "NOT ENOUGH EVIDENCE",
+_NAMES = {
+    GateExit.PASSED: "passed", GateExit.FAILED: "FAILED", GateExit.USAGE: "USAGE",
+    GateExit.NO_EVIDENCE: "NOT ENOUGH EVIDENCE",
 }  # fmt: skip
 
 
