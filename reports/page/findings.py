@@ -9,6 +9,7 @@ from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.findings.signature import readable
 from fuzzer.repro.markdown import bug_report
+from fuzzer.store.known import reported
 from relaxkit.passes.contract import OracleName
 from reports.findings import Disposition, Dispositions, passes_text, script_text, shown_lines, title_line
 from reports.tables import Report
@@ -83,6 +84,7 @@ def finding_rows(
             "bindings": finding.bindings,
             "note": finding.note,
             "known": None if known is None else {**known.to_object(), "line": known.line},
+            "reported": reported(finding, report.recognized),
             "others": finding.others,
             "issue": None if script is None or parts is None else lines.add(
                 bug_report(

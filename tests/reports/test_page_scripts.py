@@ -190,6 +190,14 @@ def test_a_finding_offers_its_issue_an_entry_and_a_search(report: Report, tmp_pa
     go(run, f"finding/{first.id}")
     shown = run("document.querySelectorAll('dd').map((each) => each.textContent)")
     assert {known.line, cause.reason, cause.place, cause.mend} <= set(shown)
+    assert "perhaps the cause" in texts(run, "dt")
+    run(f"RF.finding('{first.id}').known.same_program = true")
+    go(run, "findings")
+    go(run, f"finding/{first.id}")
+    assert "perhaps the cause" not in texts(run, "dt")
+    assert "cause" in texts(run, "dt")
+    gravity = first.assessment.severity.words(first.verdict)
+    assert run(f"RF.gravity(RF.finding('{first.id}'))").endswith(gravity)
     assert {"Copy title", "Copy body"} <= {*texts(run, "button")}
     assert run("document.querySelectorAll('a').map((each) => each.getAttribute('href'))").count(known.reference) == 1
     listed = started(

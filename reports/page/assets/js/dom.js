@@ -97,7 +97,7 @@ RF.link = (finding) => `#/finding/${encodeURIComponent(finding.id)}`;
 RF.met = (count) => count !== null; // of a finding's counts by campaign; null: not met
 // Known on a list, upstream or in the corpus, whatever an earlier campaign saw.
 RF.isKnown = (finding) => Boolean(finding.known) || RF.stateOf(finding) === "known";
-RF.isReported = (finding) => Boolean(finding.known?.reported) && !finding.known.reported.includes(" (closed"); // upstream
+RF.isReported = (finding) => Boolean(finding.reported); // upstream, and the report is open
 RF.isNew = (finding) => RF.fresh.has(finding.id);
 // Without earlier campaigns those are marked that are known nowhere, while others are known.
 RF.mark = (finding) => (RF.data.history ? RF.isNew(finding) : finding.standing === "finding" && !RF.isKnown(finding)
