@@ -152,6 +152,20 @@ def test_what_is_known_elsewhere_is_looked_into_last(tmp_path: Path, monkeypatch
     assert asked == [each.signature.id for each in (new, perhaps, known)]
 
 
+def test_a_campaign_that_leaves_findings_untriaged_names_the_command_that_triages_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ended(campaign: Campaign) -> tuple[bool, None]:
+        campaign.store.record_shard(shard(0, hit("boom", 5), hit("another", 9)), 1.0)
+        return True, None
+
+    monkeypatch.setattr("fuzzer.cli.verbs.run.until_done", ended)
+    words = ["--max-examples", "8", "--passes", "FuseOps", "--seed", "7", "--workers", "1", "--out"]
+    assert main(["run", *words, str(tmp_path / "out")]) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"relaxfuzz: 2 untriaged; to confirm and minimize them: relaxfuzz minimize {tmp_path / 'out'} --all"
+
+
 @pytest.mark.parametrize("time_limit", [[], ["--time", "1s"]])
 def test_all_that_is_untriaged_is_triaged_and_that_of_the_users_passes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], time_limit: list[str]
