@@ -204,6 +204,17 @@ def test_a_plan_may_take_its_own_attribute_away_and_no_other() -> None:
             assert bool(kept.violation(Ran(before, after, {}))) is said
 
 
+def test_a_split_may_make_a_kernel_external_and_change_no_other_way() -> None:
+    (kept,) = [each for each in claims_of(CONTRACTS["SplitCallTIRByPattern"]) if "kernels" in each.claim]
+    before = attributed()
+    external = before.clone()
+    for var, function in before.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            external.update_func(var, relax.ExternFunc(var.name_hint))
+    assert not kept.violation(Ran(before, external, {}))
+    assert kept.violation(Ran(before, other_kernel(before), {}))
+
+
 def test_external_functions_are_kept() -> None:
     extern = relax.ExternFunc("ext", relax.FuncType([], relax.AnyType()))
     before = tvm.IRModule({"ext": extern})

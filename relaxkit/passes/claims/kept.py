@@ -81,11 +81,12 @@ def purity_changed(ran: Any) -> str:
     return ""
 
 
-def kernels_changed(ran: Any) -> str:
-    """Say whether another kernel stands under the name of one."""
+def kernels_changed(ran: Any, may_be_external: bool = False) -> str:
+    """Say whether another function stands under the name of a kernel."""
     for name, old, new in _touched(ran):
         if isinstance(old, tirx.PrimFunc) and not (
-            new.same_as(old) or tvm_ffi.structural_equal(old, new, map_free_vars=True)
+            (may_be_external and isinstance(new, relax.ExternFunc))
+            or tvm_ffi.structural_equal(old, new, map_free_vars=True)
         ):
             return f"another function under the name of a kernel\nchanges the kernel {name}"
     return ""

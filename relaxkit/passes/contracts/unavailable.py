@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from relaxkit.passes.claims.kept import kernels_changed
 from relaxkit.passes.claims.training import (
     all_reduce_left,
     calls_differ,
@@ -170,6 +171,14 @@ ROWS: tuple[Contract, ...] = (
         # Its documentation: splits "into 2 parts", of which one becomes an ExternFunc; the rest may match once more.
         idempotence=Idempotence.UNKNOWN,
         changes=frozenset({Kept.KERNELS}),
+        postconditions=(
+            Postcondition(
+                "keeps kernels that it does not make external",
+                functools.partial(kernels_changed, may_be_external=True),
+                'its documentation: "generate the code for the matched pattern to replace it with a ExternFunc call"',
+                evidence=EvidenceClass.OURS,
+            ),
+        ),
         notes="what it splits off is CUDA source, which no CPU runs: its structure is judged",
     ),
 )
