@@ -11,7 +11,7 @@ from tvm import relax
 
 from relaxkit.ir.functions import has_attribute, relax_functions
 from relaxkit.ir.lowered import KILLING
-from relaxkit.ir.types import has_distributed_tensors
+from relaxkit.ir.types import flat, has_distributed_tensors
 from relaxkit.ir.walk import expressions_in, operator_of, places
 
 
@@ -83,7 +83,10 @@ def needs_vdevices(module: Any) -> str | None:
 
 
 def hints_listed(module: Any) -> str | None:
-    """A hint names a device of the module's table, in which RealizeVDevice looks it up (realize_vdevice.cc)."""
+    """AnnotateCustomMemoryScope runs RealizeVDevice, which looks up hinted devices in the module's table.
+
+    realize_vdevice.cc, VDeviceLookup. RealizeVDevice itself refuses others.
+    """
     table = module.global_infos.get("vdevice", ())
     listed = {(int(each.target.get_target_device_type()), int(each.vdevice_id), each.memory_scope) for each in table}
     hints = [each.attrs for each in expressions_in(module) if operator_of(each) == "relax.hint_on_device"]
@@ -100,15 +103,15 @@ def external_workspaces(module: Any) -> str | None:
 
 
 def annotated_parameters_used(module: Any) -> str | None:
-    """PropagateSharding refuses a parameter that it cannot give a mesh: uses alone connect it with an annotation.
+    """PropagateSharding refuses a tensor that it cannot give a mesh: only uses connect a parameter with an annotation.
 
     propagate_sharding.cc, ConvertToDTensorType: "is not assigned device mesh".
     """
     for _, function in relax_functions(module):
-        used = {*relax.analysis.free_vars(function.body)}
+        tensors = {each for each in function.params if any(isinstance(ty, relax.TensorType) for ty in flat(each.ty))}
         asked = any(operator_of(place.value) == "relax.dist.annotate_sharding" for place in places(function))
-        if asked and not used.issuperset(function.params):
-            return "an annotated function has a parameter that nothing uses"
+        if asked and not tensors <= {*relax.analysis.free_vars(function.body)}:
+            return "an annotated function has a tensor that nothing uses"
     return None
 
 

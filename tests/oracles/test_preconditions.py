@@ -42,27 +42,6 @@ def test_vdevices() -> None:
     assert preconditions.needs_vdevices(samples.dataflow()) == "no vdevice in global_infos"
 
 
-@pytest.mark.parametrize(("listed", "allowed"), [([0], False), ([0, 1], True)])
-def test_what_is_hinted_must_be_listed(listed: list[int], allowed: bool) -> None:
-    builder, x = relax.BlockBuilder(), relax.Var("x", tensor((2,)))
-    with builder.function("main", [x]):
-        builder.emit_func_output(builder.emit(relax.op.hint_on_device(x, tvm.cpu(1), "global")))
-    module = builder.get()
-    module.update_global_info("vdevice", [relax.VDevice("llvm", number, "global") for number in listed])
-    said = preconditions.hints_listed(module)
-    assert said == (None if allowed else "a hint names a device that the module does not list")
-    assert preconditions.hints_listed(samples.dataflow()) is None
-
-
-@pytest.mark.parametrize(("attribute", "allowed"), [("Codegen", True), ("Composite", True), ("other", False)])
-def test_external_functions_alone_ask_for_workspaces(attribute: str, allowed: bool) -> None:
-    module = samples.dataflow()
-    (var,) = module.get_global_vars()
-    module.update_func(var, module[var].with_attr("WorkspaceSize", 64).with_attr(attribute, "pyext"))
-    said = preconditions.external_workspaces(module)
-    assert said == (None if allowed else "a function that is not external asks for a workspace")
-
-
 def test_library_prefix() -> None:
     module = samples.dataflow()
     assert preconditions.no_library_prefix(module) is None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tvm
 from tvm import relax, te, tirx
-from verdict_rows import PASS, REJECT, SKIP, Row, made, ref, rows, tensor
+from verdict_rows import FAIL, PASS, REJECT, SKIP, Row, made, ref, rows, tensor
 
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -38,12 +39,24 @@ def two_of_a_dim() -> Module:
     return builder.get()
 
 
-def normed() -> Module:
-    """Statistics of one channel, of n channels: type inference takes them, and no n but 1."""
-    n, builder = tirx.Var("n", "int64"), relax.BlockBuilder()
-    x, statistics = relax.Var("x", tensor((1, n))), relax.Var("s", tensor((1,)))
-    with builder.function("predict", [x, statistics]):
-        builder.emit_func_output(builder.emit(relax.op.nn.batch_norm(x, *[statistics] * 4, axis=1)))
+def normed(*others: str) -> Module:
+    """Statistics of one channel, of n channels: type inference takes them, and no n but 1; other functions take any."""
+    builder = relax.BlockBuilder()
+    for name in ("predict", *others):
+        n = tirx.Var("n", "int64")
+        x, statistics = relax.Var("x", tensor((1, n))), relax.Var("s", tensor((1,)))
+        operators = {"predict": lambda x, s: relax.op.nn.batch_norm(x, *[s] * 4, axis=1)}
+        with builder.function(name, [x, statistics]):
+            builder.emit_func_output(builder.emit(operators.get(name, lambda x, s: relax.op.abs(x))(x, statistics)))
+    return builder.get()
+
+
+def of_a_given_shape() -> Module:
+    """A parameter whose shape another one is, for which TVMScript has no words, and one of n numbers."""
+    builder, n = relax.BlockBuilder(), tirx.Var("n", "int64")
+    shape, x = relax.Var("s", relax.ShapeType(ndim=1)), relax.Var("x", tensor((n,)))
+    with builder.function("predict", [shape, relax.Var("y", tensor(shape)), x]):
+        builder.emit_func_output(builder.emit(relax.op.abs(x)))
     return builder.get()
 
 
@@ -62,7 +75,7 @@ def concatenated() -> Module:
     return made((3,), (3,), build=lambda builder, x, y: builder.emit(relax.op.concat([x, y], axis=0)))
 
 
-def half_annotated() -> Module:
+def half_annotated(ty: Any) -> Module:
     """Two parameters, of which an annotation says how one is spread, and nothing uses the other."""
     mesh = relax.distributed.DeviceMesh((2,), tvm.ir.Range(0, 2))
 
@@ -70,9 +83,30 @@ def half_annotated() -> Module:
         placement = relax.distributed.Placement.from_text("S[0]")
         return builder.emit(relax.op.distributed.annotate_sharding(x, mesh, placement))
 
-    module = made((4,), (4,), build=build, dataflow=False)
+    module = made((4,), ty, build=build, dataflow=False)
     module.update_global_info("mesh", [mesh])
     return module
+
+
+def hinted_second(*listed: int) -> Module:
+    """A tensor that is hinted to be on the second device."""
+    module = made((2,), build=lambda builder, x: builder.emit(relax.op.hint_on_device(x, tvm.cpu(1), "global")))
+    module.update_global_info("vdevice", [relax.VDevice("llvm", number, "global") for number in listed])
+    return module
+
+
+def asking(attributes: dict[str, str]) -> Module:
+    """A private function that asks for a workspace, and its caller."""
+    builder, y = relax.BlockBuilder(), relax.Var("y", tensor((2,)))
+    with builder.function("asking", [y], {"WorkspaceSize": 64, **attributes}, private=True):
+        builder.emit_func_output(builder.emit(y))
+    (asked,) = builder.get().get_global_vars()
+    x = relax.Var("x", tensor((2,)))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.Call(asked, [x]))
+        builder.emit_func_output(result)
+    return builder.get()
 
 
 def in_two_steps() -> Module:
@@ -251,6 +285,12 @@ PACKED = PassRef(
     'tvm.transform.module_pass(lambda mod, _: relaid(mod, "packed"), opt_level=0, name="suggest_layout_transforms")',
 )
 PROPAGATE = PassRef("PropagateSharding", "relax.distributed.transform.PropagateSharding()")
+TEXTURES = PassRef(
+    "AnnotateCustomMemoryScope",
+    'relax.backend.adreno.transform.AnnotateCustomMemoryScope(tvm.target.Target("qcom/adreno-opencl-texture"))',
+)
+UNTAKEN = (SKIP, "an operator does not take the number of a dim")
+UNREACHED = (SKIP, "an annotated function has a tensor that nothing uses")
 THREE = bound('np.arange(3).astype("float32")')
 
 
@@ -266,14 +306,38 @@ THREE = bound('np.arange(3).astype("float32")')
     ),
     *(
         Row(f"channels-{n}", normed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
-        for n, said in ((1, (PASS,)), (3, (SKIP, "an operator does not take the number of a dim")))
+        for n, said in ((1, (PASS,)), (3, UNTAKEN))
     ),
     *(
-        Row(f"view-{n}", viewed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
-        for n, said in ((4, (PASS,)), (3, (SKIP, "an operator does not take the number of a dim")))
+        Row(f"channels-of-{name}", partial(normed, "other"), (ref("BindSymbolicVars", f'{{"n": 3}}, "{name}"'),), *said,
+            oracle=OracleName.CRASH)
+        for name, said in (("predict", UNTAKEN), ("other", (PASS,)))
     ),
-    Row("unreached", half_annotated, (PROPAGATE,), SKIP, "an annotated function has a parameter that nothing uses",
-        oracle=OracleName.CRASH),
+    Row("shape-given", of_a_given_shape, (ref("BindSymbolicVars", '{"n": 3}'),), PASS, oracle=OracleName.CRASH),
+    *(
+        Row(f"view-{n}", viewed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
+        for n, said in ((4, (PASS,)), (3, UNTAKEN))
+    ),
+    *(
+        Row(f"unreached-{type(ty).__name__}", partial(half_annotated, ty), (PROPAGATE,), *said, oracle=OracleName.CRASH)
+        for ty, said in (
+            (tensor((4,)), UNREACHED), (relax.TupleType([tensor((4,))]), UNREACHED), (relax.ShapeType([4]), (PASS,)),
+        )
+    ),
+    *(
+        Row(f"second-{len(listed)}", partial(hinted_second, *listed), (TEXTURES,), *said, oracle=OracleName.CRASH)
+        for listed, said in (  # where it is listed, the pass drops it from the list, which is a defect
+            ((0,), (SKIP, "a hint names a device that the module does not list")), ((0, 1), (FAIL,)),
+        )
+    ),
+    *(
+        Row(f"workspace-{mark}", partial(asking, {mark: "pyext"}), (ref("AllocateWorkspace"),), *said,
+            oracle=OracleName.CRASH)
+        for mark, said in (
+            ("Codegen", (PASS,)), ("Composite", (PASS,)),
+            ("other", (SKIP, "a function that is not external asks for a workspace")),
+        )
+    ),
     Row("padded", concatenated, (PACKED,), REJECT, "a suggested layout that pads", oracle=OracleName.CRASH),
     Row("split-again", in_two_steps, (SPLIT,), PASS, oracle=OracleName.IDEMPOTENCE, shows="unfused_epilogue"),
     Row("split-off", one_step, (SPLIT,), PASS, oracle=OracleName.POSTCONDITION, shows="ExternFunc"),
