@@ -91,14 +91,15 @@ def tolerated(found: Evidence | None, steps: Sequence[Step]) -> bool:
 
 
 def refuse_ill_formed_input(subject: Subject, index: int) -> None:
-    """Raise it for a step of a pipeline whose input the steps before it left ill-formed: it is not to blame for that.
+    """Raise :class:`Inapplicable` if earlier steps of a pipeline made a step's input ill-formed: it is not to blame.
 
-    A contract may tolerate that of its pass: of types that a caller chose nothing is promised behind it, either, and
-    what other passes leave by design is what those behind them are for.
+    What a contract lets its pass leave ill-formed is no excuse, for later passes are made for it; but behind a pass
+    that gives parameters the types that its caller chose, nothing is promised.
     """
-    steps, entered = subject.plan.steps[:index], subject.input_of(index)
+    steps = subject.plan.steps[:index]
     if not steps:
         return
+    entered = subject.input_of(index)
     found = complaint(entered)
     chosen = any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps)
     if mistyped_call(entered) is not None or not tolerated(found, steps) or (found is not None and chosen):
