@@ -250,6 +250,11 @@ def test_the_words_of_a_mismatch_name_nothing_of_the_module() -> None:
     assert loss_in_json(one) is None
 
 
+def test_the_words_of_a_mismatch_name_dtypes() -> None:
+    one, other = (relax.Var("x", relax.TensorType((2,), dtype)) for dtype in ("float32", "float16"))
+    assert mismatch(relax.Tuple([one]), relax.Tuple([other])).endswith("float32 became float16")
+
+
 def test_more_exact_types_are_no_loss() -> None:
     module = parsed("""
     @R.function

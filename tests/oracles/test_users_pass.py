@@ -158,10 +158,11 @@ def test_what_the_building_of_functions_anew_changes_is_no_work_of_the_pass() ->
         assert rewritten(subject) is did
 
 
-def test_what_a_pass_writes_into_its_input_is_its_work() -> None:
+@pytest.mark.parametrize("rewrites", [False, True])
+def test_what_a_pass_writes_into_its_input_is_its_work(rewrites: bool) -> None:
     def marks(module: tvm.IRModule) -> tvm.IRModule:
         module.update_func(module.get_global_var("main"), module["main"].with_attr("hot", True))
-        return module
+        return by_call(lambda call, _: call)(module) if rewrites else module
 
     subject = Subject(tvm.IRModule({"main": Sum["main"]}), [GivenPass("Mine", "<Mine>", made(marks))])
     assert subject.changed

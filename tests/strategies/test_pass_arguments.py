@@ -12,6 +12,7 @@ import tvm
 from tvm import relax
 
 from fuzzer.repro.bundle import OPTIONAL
+from relaxkit.ir.walk import operator_of
 from relaxkit.passes.arguments import arguments_of, given_of
 from relaxkit.passes.pass_ref import PassRef, namespace
 from strategies import ir_modules
@@ -19,6 +20,7 @@ from strategies.detect.module_facts import Facts, Parameter, array_text, facts_o
 from strategies.pass_arguments.binding import append_loss, mixed_precision
 from strategies.pass_arguments.lowering import LAYOUTS
 from strategies.pass_arguments.patterns import CHECKS
+from strategies.pass_arguments.rewriters import RULES
 from strategies.pass_arguments.table import PASS_ROWS
 from strategies.scope.chains import DEEPEST, MOST, Term, TermKind, chains_of, longest
 from strategies.scope.choices import Choices
@@ -278,3 +280,13 @@ def test_a_function_that_a_rewriter_brings_leaves_no_shape_open():
     assert brought
     assert not [part for part in brought if 'R.Tensor("' in part]
     assert any('R.Tensor("' in text for text in drawn), "patterns may leave it open"
+
+
+@pytest.mark.parametrize(("width", "reshapes"), [(3, True), (0, False)])
+def test_no_rule_reshapes_to_a_dim_of_0(width: int, reshapes: bool) -> None:
+    """``relax.reshape`` takes a 0 for "as before"."""
+    (rule,) = [each for each in RULES if each.operator == "relax.squeeze"]
+    x = relax.Var("x", relax.TensorType((1, width), "float32"))
+    call = relax.BlockBuilder().normalize(relax.op.squeeze(x))
+    made = eval(rule.becomes.format("x"), {"relax": relax, "call": call, "x": x})
+    assert (operator_of(made) == "relax.reshape") is reshapes
