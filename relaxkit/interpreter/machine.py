@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,7 +96,7 @@ class Interpreter:
         with np.errstate(all="ignore"):
             try:
                 return self.invoke(Closure(function), [self._argument(each) for each in arguments])
-            except RecursionError as error:
+            except (RecursionError, ctypes.ArgumentError) as error:  # ctypes, which reads constants, wraps the former
                 raise TooDeep("calls too deep") from error
 
     def has_symbol(self, symbol: str) -> bool:

@@ -129,6 +129,27 @@ def test_recursion_that_is_too_deep_is_not_judged() -> None:
     assert interpreter.call("main", [np.array(0, "int64"), X]).tolist() == [1, 2, 3]  # and the next call is not
 
 
+def test_recursion_is_too_deep_wherever_it_meets_the_limit_of_python() -> None:
+    """Where a constant is read, ctypes wraps the error."""
+    endless = """
+@R.function
+def main(x: R.Tensor((3,), "float32")):
+    cls = Module
+    r: R.Tensor = cls.main(R.const([1, 2, 3], "float32"))
+    return r
+"""
+
+    def below(calls: int) -> None:
+        if calls:
+            below(calls - 1)
+        else:
+            run(endless, X)
+
+    for calls in range(12):
+        with pytest.raises(Unsupported, match="deep"):
+            below(calls)
+
+
 def test_a_local_function_captures_values_and_dims() -> None:
     body = """
 @R.function
