@@ -78,15 +78,17 @@ def load(path: Path = DATA) -> tuple[Judgement, ...]:
     return msgspec.toml.decode(path.read_bytes(), type=Judgements).judgements
 
 
+def title_of(page: Path) -> str:
+    """Return the title of a page, as it is written, without the marks that TVM's issues begin with."""
+    return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").removeprefix("[Bug][Relax] ")
+
+
 def of_pages(judged: tuple[Judgement, ...]) -> dict[str, Judgement]:
     """Return by id the judgements of the programs that pages show: other programs of an id may have other causes."""
-    lines = {page.stem: page.read_text(encoding="utf-8").partition("\n")[0] for page in PAGES.glob("*.md")}
-    titles = {
-        name: html.unescape(line).removeprefix("# [Bug][Relax] ").replace("\\", "") for name, line in lines.items()
-    }
-    found: dict[str, Judgement] = {}
+    pages = {page.stem: html.unescape(title_of(page)).replace("\\", "") for page in PAGES.glob("*.md")}
+    titles, found = {name: without_numbers(title) for name, title in pages.items()}, dict[str, Judgement]()
     for each in sorted(judged, key=lambda each: bool(each.at_fault)):
-        if each.verdict == "defect" and without_numbers(each.title) == without_numbers(titles.get(each.id, "")):
+        if each.verdict == "defect" and without_numbers(each.title) == titles.get(each.id):
             found.setdefault(each.id, each)
     return found
 
@@ -101,7 +103,5 @@ def without_case() -> list[Judgement]:
 
 @functools.cache
 def causes() -> dict[str, Cause]:
-    """Return the causes of defects, by the id of each finding that was judged and by the name of each case."""
-    defects = [each for each in load() if each.verdict == "defect"]
-    of_cases = {case: each.told for each in defects for case in each.cases}
-    return of_cases | {each.id: each.told for each in reversed(defects)}  # what was read first has the page
+    """Return the causes of defects by the names of the cases that show them."""
+    return {case: each.told for each in load() if each.verdict == "defect" for case in each.cases}

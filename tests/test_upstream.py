@@ -61,7 +61,17 @@ def test_a_page_is_judged_by_its_program_and_goes_where_another_has_its_cause() 
     again, *_ = shown.values()
     fields = {name: getattr(again, name) for name in again.__struct_fields__}
     other, twin = (upstream.Judgement(**{**fields, "id": name}) for name in (again.id, "another"))
-    assert upstream.chosen([], {again.id: other, "another": twin}) == [other]
+    unseen = upstream.Judgement(**{**fields, "id": "another", "cause": "that of another program"})
+    assert upstream.chosen([unseen], {again.id: other, "another": twin}) == [other]
+
+
+def test_what_was_said_of_a_page_is_that_it_is_a_defect_and_first_whose_blame_is_right() -> None:
+    upstream = generator()
+    own = upstream.of_pages(upstream.load())["71811b9acb"]
+    fields = {name: getattr(own, name) for name in own.__struct_fields__}
+    ours, other = (upstream.Judgement(**{**fields, **one}) for one in ({"verdict": "ours"}, {"at_fault": "another"}))
+    assert upstream.of_pages((ours, other, own)) == {own.id: own}
+    assert upstream.of_pages((ours, other)) == {own.id: other}
 
 
 def test_a_page_without_a_cause_gets_that_of_its_program() -> None:

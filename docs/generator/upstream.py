@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from corpus.judgements import PAGES, Judgement, load, of_pages
+from corpus.judgements import PAGES, Judgement, load, of_pages, title_of
 from fuzzer.findings.script_parts import NAMES
 from fuzzer.repro.markdown import cause_section
 from fuzzer.store.records import FindingState
@@ -37,7 +37,8 @@ _SEVERITIES = ("S1", "S2", "S3", "S4", "S5")
 def chosen(judgements: Iterable[Judgement], shown: Mapping[str, Judgement]) -> list[Judgement]:
     """Return the defects that may have a page: of each cause the first whose blame is right, the gravest first.
 
-    Two causes can have findings of one identifier: the page that is there is of its program, a new one of the first.
+    Two causes can have findings of one identifier: a page that is there is of the program that it shows, a new one
+    of that which was read first.
     """
     causes: dict[str, Judgement] = {}
     named: set[str] = set()
@@ -104,11 +105,6 @@ def _linked(address: re.Match[str]) -> str:
     return f"[{address[1]}]({address[0]})"
 
 
-def title_of(path: Path) -> str:
-    """Return the title of a page, without the marks that TVM's issues begin with."""
-    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").replace("[Bug][Relax] ", "")
-
-
 def script_of(text: str) -> str:
     """Return the script of an issue: the last code in Python of its steps."""
     steps = text.partition("### Steps to reproduce")[2]
@@ -140,17 +136,8 @@ def file_name(judgement: Judgement) -> str:
 
 def issue(campaign: Path, judgement: Judgement) -> str:
     """Return the bug report of a finding as ``relaxfuzz repro --markdown`` prints it."""
-    command = [
-        sys.executable,
-        "-m",
-        "relaxfuzz",
-        "repro",
-        str(campaign),
-        judgement.id,
-        "--markdown",
-        "--fresh",
-        "--trust",
-    ]
+    command = [sys.executable, "-m", "relaxfuzz", "repro", str(campaign), judgement.id]
+    command += ["--markdown", "--fresh", "--trust"]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
