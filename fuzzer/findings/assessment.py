@@ -38,9 +38,10 @@ class Severity(TextEnum):
 _WORDS = {
     Severity.S1: "silently wrong results on ordinary inputs",
     Severity.S2: "silently wrong results on rare inputs or constructs",
-    Severity.S3: "{} on an ordinary program", Severity.S5: "a minor defect",
+    Severity.S3: "{} on an ordinary program",
     Severity.S4: "{} that needs a rare construct or order of passes",
-}  # fmt: skip
+    Severity.S5: "a minor defect",
+}
 _LOUD: dict[str, str] = {
     Death.SIGNAL: "a crash", Death.EXIT: "a crash", Death.HANG: "a hang", Death.MEMORY: "exhausted memory",
     OracleName.MUTATION: "a modified input", OracleName.ROUNDTRIP: "a failed round trip",

@@ -479,6 +479,7 @@ def test_the_severity_stands_below_the_title_in_words_and_no_id_of_ours() -> Non
     ):  # fmt: skip
         verdict = replace(VERDICT, oracle=OracleName(oracle), evidence=Evidence(kind, ""))
         assert Severity(grade).words(verdict) == said
-    hung = replace(VERDICT, evidence=Evidence("hang", "", details=Details(death=Death.HANG)))
-    assert Severity.S3.words(hung) == "a hang on an ordinary program"
+    for kind, death, said in (("hang", Death.HANG, "a hang"), ("SIGSEGV", Death.SIGNAL, "a crash")):
+        died = replace(VERDICT, oracle=OracleName.NUMERIC, evidence=Evidence(kind, "", details=Details(death=death)))
+        assert Severity.S3.words(died) == f"{said} on an ordinary program"
     assert "Found by fuzzing with relaxfuzz; minimized to " in report

@@ -893,6 +893,13 @@ def test_a_message_does_not_end_where_it_says_only_the_operator() -> None:
     assert said == "FuseOps fails on relax.argsort"
 
 
+def test_a_title_leaves_out_from_a_to_b_where_both_are_too_long() -> None:
+    types = "a float32 tensor of shape (2, 3, 4) {} a float16 tensor of shape (4, 3, 2) in the same place"
+    for between, expected in (("to", ": It changes a type"), ("and", "")):
+        said = title_of(case_of(Argsort, "FuseOps"), crash_of(f"It changes a type from {types.format(between)}"))
+        assert said == f"FuseOps fails on relax.argsort{expected}"
+
+
 def test_the_call_or_the_parameter_that_an_error_names_is_told() -> None:
     said = "FuseOps fails on relax.argsort: no"
     assert title_of(case_of(Argsort, "FuseOps"), crash_of("no")) == said
