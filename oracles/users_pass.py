@@ -283,7 +283,7 @@ def own_calls(subject: Subject, changes: Sequence[tuple[tvm.IRModule, tvm.IRModu
     """Count the calls that the passes removed and added in :func:`own_changes`, by operator.
 
     Behind ``rewrite_call`` TVM merges calls that a rewrite has made equal, and without that the operands of a rewrite
-    may be there twice: what both ways have in common is the work of the pass.  Dead code is not counted: passes that
+    may be there twice: what both ways have in common is the work of the pass. Dead code is not counted: passes that
     remove it besides would seem to rewrite what they only tidy.
     """
     removed, added = Counter[str](), Counter[str]()
