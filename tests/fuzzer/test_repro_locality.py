@@ -97,9 +97,26 @@ def test_the_short_script_writes_no_function_twice(tmp_path: Path) -> None:
     case, verdict = failing(two_private().with_attr("tag", 1), planted("numbered"), added)
     script = short_forms(case, verdict).scripts[0]
     assert script.text.count("def main(") == 1
+    assert "attrs=Before.attrs)" in script.text
     path = tmp_path / "repro.py"
     path.write_text(script.text, encoding="utf-8")
     assert check_repro(path, ending=script.ending).confirmed
+
+
+PLACED = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm")]})
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32", vdevice="llvm:0")) -> R.Tensor((2,), "float32", vdevice="llvm:0"):
+        return R.exp(x)
+"""
+
+
+def test_functions_that_share_devices_are_written_in_one_module() -> None:
+    case, verdict = failing(tvm.script.from_source(PLACED), planted("numbered"), added)
+    assert "Others" not in short_forms(case, verdict).scripts[0].text, "whose list of devices is lost"
 
 
 def test_the_script_is_silent_on_the_clean_twin(tmp_path: Path) -> None:

@@ -883,8 +883,25 @@ def test_an_operator_is_not_named_without_which_a_module_fails_too() -> None:
     (call,) = re.findall(r"R\.argsort\(x[^\n]*", source)
     failing = ((call, 'R.astype(x, dtype="int32")'),)
     passing = Nearest("another operator", ((call, 'R.zeros_like(x, dtype="int32")'),), (failing,))
-    said = title_of(case_of(Argsort, "FuseOps"), crash_of("no"), passing)
-    assert said == "FuseOps fails: no"
+    for error, said in (("no", "FuseOps fails: no"), ("R.argsort(x, axis=1)", "FuseOps fails: R.argsort(x, axis=1)")):
+        assert title_of(case_of(Argsort, "FuseOps"), crash_of(error), passing) == said
+
+
+def test_the_type_of_an_operand_is_told_without_the_operator_if_others_fail_on_it_too() -> None:
+    """Of the maximum of a tensor of unknown shape, where others of such a tensor fail as well."""
+
+    @I.ir_module
+    class Unknown:
+        @R.function
+        def main(x: R.Tensor(dtype="float32")) -> R.Tensor((), "float32"):
+            return R.max(x)
+
+    source = module_source(Unknown).text
+    (call,) = re.findall(r"R\.max\(x[^\n]*", source)
+    passing = (('R.Tensor(dtype="float32")', 'R.Tensor((2,), dtype="float32")'),)
+    for failing, said in (((), "relax.max"), ((((call, "R.min(x)"),),), "an operand")):
+        title = title_of(case_of(Unknown, "FuseOps"), crash_of("no"), Nearest("a known shape", passing, failing))
+        assert title == f"FuseOps fails on {said} of unknown shape: no"
 
 
 def test_a_message_does_not_end_where_it_says_only_the_operator() -> None:
