@@ -86,9 +86,9 @@ def failure_text(
 
 
 def _script_name(test: str) -> str:
-    """Return the beginning of a name that the scripts of no other test have; plain names are kept as they are."""
+    """Return the beginning of a name that the scripts of no other test have; plain and short ones are kept as they are."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", test.replace(".py::", "-").replace("::", "-").replace("/", ".").lstrip("."))
-    if re.fullmatch(r"[A-Za-z0-9_/]+\.py(::[A-Za-z0-9_]+)+", test):
+    if len(name) <= _LONGEST_NAME and re.fullmatch(r"[A-Za-z0-9_/]+\.py(::[A-Za-z0-9_]+)+", test):
         return name
     return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(test.encode()).hexdigest()[:6]}"
 

@@ -336,6 +336,8 @@ def test_changes_of_dead_code_and_refusals_are_told(tmp_path: Path) -> None:
 
 
 LATE = """
+import pytest
+
 SEEN = []
 
 
@@ -344,6 +346,7 @@ def late(module, context):
     return module.with_attr("late", 1) if len(SEEN) > 25 else module
 
 
+@pytest.mark.relaxfuzz
 @settings(max_examples=20)
 @given(ir_modules())
 def test_late(module):
@@ -352,13 +355,15 @@ def test_late(module):
 """
 
 
-def test_a_pass_that_changed_no_module_is_given_more(tmp_path: Path) -> None:
-    said = run(tmp_path, LATE)
+@pytest.mark.parametrize(("first", "marker"), [(20, "relaxfuzz"), (10, "relaxfuzz(min_changed=1)")])
+def test_a_pass_that_changed_no_module_is_given_more(tmp_path: Path, first: int, marker: str) -> None:
+    said = run(tmp_path, LATE.replace("mark.relaxfuzz", f"mark.{marker}").replace("=20", f"={first}"))
     found = re.search(r"test_late: (\d+) examples, (\d+) modules judged, (\d+) of them changed by the pass", said)
     assert found, said
     examples, judged, changed = map(int, found.groups())
-    assert 20 < judged == 20 + changed < examples <= 40
+    assert first < judged == first + changed < examples <= 40
     assert "1 passed" in said
+    assert "changed none" not in said
 
 
 def test_what_was_not_compared_is_accounted_for_and_what_is_known_is_counted() -> None:

@@ -31,7 +31,7 @@ def test_scripts_of_different_tests_have_different_names() -> None:
     tests = ("test_a.py", "test_b.py", "a/test_a.py", "a-test_a.py", "a.test_a.py", "../a/test_a.py")
     names = [_script_name(f"{file}::test_{kind}") for file in tests for kind in ("x", "x[a-b]", "x[a_b]", "y" * 300)]
     assert len({*names}) == len(names)
-    assert max(map(len, names[:3])) < 200
+    assert max(map(len, names)) < 200
     assert not any(name.startswith(".") for name in names)
 
 
