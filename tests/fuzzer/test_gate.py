@@ -387,6 +387,10 @@ def test_findings_of_one_family_take_one_entry() -> None:
         "      and 3 more of this family: 0000000003, 0000000004, 0000000005",
     ]
     assert all(any(each.id in line for line in explain(judged(policy(), tallies(1, 4), alike))) for each in alike)
+    many = [replace(finding(number), traits=Traits("FuseOps")) for number in range(2, 40)]
+    (others,) = [line for line in render(judged(policy(), tallies(1, 38), many)) if "more of this family" in line]
+    assert others.startswith("      and 37 more of this family: 0000000003, ")
+    assert others.endswith(", ...")
 
 
 def test_a_note_that_fails_comes_before_what_it_may_cause() -> None:
