@@ -86,7 +86,7 @@ def failure_text(
 
 
 def _script_name(test: str) -> str:
-    """Return the beginning of a name that the scripts of no other test have; plain and short ones are kept as they are."""
+    """Return the beginning of a name that the scripts of no other test have; short and plain ones stay as they are."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", test.replace(".py::", "-").replace("::", "-").replace("/", ".").lstrip("."))
     if len(name) <= _LONGEST_NAME and re.fullmatch(r"[A-Za-z0-9_/]+\.py(::[A-Za-z0-9_]+)+", test):
         return name
