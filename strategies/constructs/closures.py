@@ -59,9 +59,7 @@ def ensure_made(scope: Scope) -> Value:
     try:
         return draw_made(scope)
     except Infeasible:
-        if scope.module.function_room <= 0:
-            raise
-        scope.module.function_room -= 1
+        scope.module.take_room()
         value = scope.tensor(static=True)
         ty = relax.TensorType(list(value.shape), value.dtype)
         parameters = tuple(Value(relax.Var(name, ty), ty, value.bounds) for name in "ab")

@@ -64,11 +64,9 @@ def draw_loss(scope: Scope, steps: int, differentiable: bool = True) -> Any:
         Infeasible: when the module has no room for a function.
     """
     module, builder = scope.module, scope.builder
-    if module.function_room <= 0:
-        raise Infeasible("no room for a function")
     if any(scope.forbids(feature) for feature in (Feature.DEAD_CODE, Feature.ALIASES)):
         raise Infeasible("steps that the loss does not take are dead code, and outputs other names of them")
-    module.function_room -= 1
+    module.take_room()
     frame = FunctionFrame(max_parameters=6, called=False, pure_only=True)
     inner = LossScope(scope.draw, module, frame)
     builder.begin_scope([])

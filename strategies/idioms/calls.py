@@ -12,7 +12,7 @@ from strategies.constructs import weights as weight_steps
 from strategies.idioms.idiom import BlockKind, IdiomTable
 from strategies.idioms.parts import UNIT, floats, hidden, operand, subtracted
 from strategies.scope.bounds import Bounds
-from strategies.scope.emitter import block_function
+from strategies.scope.emitter import add_function, block_function
 from strategies.scope.features import Feature
 from strategies.scope.scope import Infeasible, Scope
 from strategies.scope.values import OwnDims, Value
@@ -33,22 +33,15 @@ TABLE = IdiomTable()
 
 def _function(scope: Scope, name: str, types: Sequence[Any], body: Body, public: bool = False) -> Any:
     """Add a function with parameters of the types, its body one dataflow block; gives its global variable."""
-    if scope.module.function_room <= 0:
-        raise Infeasible("no room for a function")
-    scope.module.function_room -= 1
+    scope.module.take_room()
     parameters = [relax.Var(f"a{index}", ty) for index, ty in enumerate(types)]
-    # Numbered for both kinds: the builder would number a second one itself, and the symbol would be another.
-    name = scope.module.fresh_name(name)
-    attrs = {"global_symbol": name} if public else {}
-    function = block_function(scope.builder, parameters, lambda emit: body(parameters, emit), attrs)
-    var = scope.builder.add_func(function, name)
+    var = add_function(scope, name, parameters, lambda emit: body(parameters, emit), public=public)
     scope.frame.depth = max(scope.frame.depth, 2)
     return var
 
 
 def _operands(scope: Scope) -> tuple[Value, Value]:
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     value = floats(scope, bounds=UNIT)
     return value, operand(scope, value.shape, value)
 
@@ -91,8 +84,7 @@ def nested_calls(scope: Scope) -> Value:
 def explicit_dims(scope: Scope) -> Value:
     """Plant a private function that speaks of its own symbolic dims, as legalized ones do."""
     value = scope.tensor(dtypes=("float32",), ranks=(1, 2), bounds=UNIT, where=lambda v: bool(v.dims) and v.is_static)
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     types = [relax.TensorType([tirx.Var("d0", "int64"), *value.shape[1:]], value.dtype)]
 
     def body(p: list[Any], emit: Callable[[Any], Any]) -> Any:

@@ -8,7 +8,7 @@ from functools import partial
 from tvm import relax
 
 from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import UNIT, added, constant, new_parameter, relu
+from strategies.idioms.parts import UNIT, added, constant, new_parameter, relu, tensor
 from strategies.scope.bounds import Bounds
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
@@ -27,15 +27,11 @@ def _data(scope: Scope) -> Value:
     return scope.tensor(dtypes=("float32",), shape=(1, 2, 4, 4), bounds=_SOME)
 
 
-def _tensor(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
-    return scope.tensor(dtypes=("float32",), shape=tuple(shape), bounds=bounds)
-
-
 def _constant(scope: Scope, shape: Sequence[int], bounds: Bounds) -> Value:
     return constant(scope, shape, "float32", bounds)
 
 
-def _conv(scope: Scope, data: Value, get: Get = _tensor, channels: int = 0) -> Value:
+def _conv(scope: Scope, data: Value, get: Get = tensor, channels: int = 0) -> Value:
     """Bind ``conv2d`` of two or three channels, 3 by 3 or 1 by 1."""
     channels, side = channels or 2 + scope.index(2), 1 + 2 * scope.index(2)
     kernel = get(scope, [channels, 2, side, side], _ONE)
@@ -46,7 +42,7 @@ def _conv(scope: Scope, data: Value, get: Get = _tensor, channels: int = 0) -> V
 
 
 def _norm(
-    scope: Scope, value: Value, get: Get = _tensor, axis: int = 1, training: bool = False, first: Get | None = None
+    scope: Scope, value: Value, get: Get = tensor, axis: int = 1, training: bool = False, first: Get | None = None
 ) -> Value:
     """Bind ``batch_norm``, its scale from ``first`` where that is given; gives the tuple."""
     channels = int(value.shape[axis])
@@ -111,7 +107,7 @@ def norm_for_inference(scope: Scope) -> Value:
 def norm_of_groups(scope: Scope) -> Value:
     """Plant ``group_norm``, which nothing takes apart."""
     value = _data(scope)
-    scale, shift = _tensor(scope, [2], _ONE), _tensor(scope, [2], _ONE)
+    scale, shift = tensor(scope, [2], _ONE), tensor(scope, [2], _ONE)
     call = op.nn.group_norm(value.expr, scale.expr, shift.expr, num_groups=1, channel_axis=1, axes=[2, 3], epsilon=1e-2)
     return scope.emit(call, Bounds(-8.0, 8.0))
 
@@ -126,7 +122,7 @@ def norm_for_training(scope: Scope) -> Value:
     value = scope.tensor(dtypes=("float32",), ranks=(2, 3, 4), static=True, bounds=UNIT, where=_positive)
     if scope.index(2):
         last = int(value.shape[-1])
-        scale, shift = _tensor(scope, [last], _ONE), _tensor(scope, [last], _ONE)
+        scale, shift = tensor(scope, [last], _ONE), tensor(scope, [last], _ONE)
         call = op.nn.layer_norm(value.expr, scale.expr, shift.expr, axes=[-1], epsilon=1e-2)
         return scope.emit(call, Bounds(-8.0, 8.0))
     return scope.item(_norm(scope, value, training=True), scope.index(3))
@@ -145,7 +141,7 @@ def conv_chain(scope: Scope) -> Value:
         if way == 0:
             value = relu(scope, value)
         elif way == 1:
-            value = added(scope, value, _tensor(scope, [1, channels, 1, 1], _ONE))
+            value = added(scope, value, tensor(scope, [1, channels, 1, 1], _ONE))
         elif way == 2:
             value = added(scope, value, scope.scalar(1.0, "float32"))
         elif way == 3:
@@ -153,7 +149,7 @@ def conv_chain(scope: Scope) -> Value:
         elif way == 4:
             value = scope.emit(op.mean(value.expr, axis=[2, 3], keepdims=True), value.bounds)
         else:
-            value = added(scope, value, _tensor(scope, [4], _ONE)) if value.shape[-1] == 4 else value
+            value = added(scope, value, tensor(scope, [4], _ONE)) if value.shape[-1] == 4 else value
     return value
 
 
@@ -168,7 +164,7 @@ def elementwise_image(scope: Scope) -> Value:
 def conv1d_chain(scope: Scope) -> Value:
     """Plant ``conv1d`` and an activation."""
     data = scope.tensor(dtypes=("float32",), shape=(1, 2, 6), bounds=_SOME)
-    kernel = _tensor(scope, [3, 2, 3], _ONE)
+    kernel = tensor(scope, [3, 2, 3], _ONE)
     out = scope.emit(op.nn.conv1d(data.expr, kernel.expr), Bounds(-50.0, 50.0))
     return relu(scope, out)
 
@@ -177,6 +173,6 @@ def conv1d_chain(scope: Scope) -> Value:
 def wide_conv(scope: Scope) -> Value:
     """Plant a convolution of eight channels, which blocked layouts divide."""
     data = scope.tensor(dtypes=("float32",), shape=(1, 4, 3, 3), bounds=_SOME)
-    kernel = _tensor(scope, [8, 4, 1, 1], _ONE)
+    kernel = tensor(scope, [8, 4, 1, 1], _ONE)
     out = scope.emit(op.nn.conv2d(data.expr, kernel.expr), Bounds(-34.0, 34.0))
     return relu(scope, out) if scope.index(2) else out

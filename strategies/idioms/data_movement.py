@@ -71,13 +71,10 @@ def _laid(scope: Scope, value: Value, function: Any) -> Value:
 
 
 def _layout_operand(scope: Scope, square: bool = False) -> Value:
-    def fits(value: Value) -> bool:
-        return small(scope, value) and (not square or len(set(value.shape)) == 1)
-
     if square:
         side = 2 + scope.index(2)
         return scope.tensor(dtypes=("float32", "int32"), shape=(side, side))
-    return scope.tensor(ranks=(2,), dtypes=("float32", "int32"), static=True, where=fits)
+    return scope.tensor(ranks=(2,), dtypes=("float32", "int32"), static=True, where=lambda v: small(scope, v))
 
 
 @TABLE.idiom("OptimizeLayoutTransform")
@@ -110,7 +107,8 @@ def layout_once(scope: Scope) -> Value:
     return _laid(scope, _layout_operand(scope), lambda i, j: (j, i))
 
 
-def _concat(scope: Scope, values: list[Value], axis: int) -> Value:
+def concat(scope: Scope, values: list[Value], axis: int) -> Value:
+    """Bind ``concat``."""
     bounds = values[0].known
     for value in values[1:]:
         bounds = bounds.union(value.known)
@@ -126,14 +124,14 @@ def concat_of_permutes(scope: Scope) -> Value:
     parts = [a] + [operand(scope, a.shape, a) for _ in range(count - 1)]
     spelled = a.rank == 3 or scope.index(2) == 1
     made = [transposed(scope, part, axes if spelled else None) for part in parts]
-    return _concat(scope, made, scope.index(a.rank))
+    return concat(scope, made, scope.index(a.rank))
 
 
 @TABLE.near_miss("unlike_axes")
 def permutes_of_unlike_axes(scope: Scope) -> Value:
     """Plant ``concat`` of a transposed and a permuted-to-itself square matrix."""
     a = scope.tensor(dtypes=("float32",), shape=(3, 3), bounds=Bounds(-64.0, 64.0))
-    return _concat(
+    return concat(
         scope, [transposed(scope, a, [1, 0]), transposed(scope, operand(scope, (3, 3), a), [0, 1])], scope.index(2)
     )
 
@@ -142,7 +140,7 @@ def permutes_of_unlike_axes(scope: Scope) -> Value:
 def one_plain(scope: Scope) -> Value:
     """Plant ``concat`` of a transposed matrix and one that is not."""
     a = matrix(scope)
-    return _concat(scope, [transposed(scope, a), fresh(scope, [a.shape[1], a.shape[0]], a.dtype)], 0)
+    return concat(scope, [transposed(scope, a), fresh(scope, [a.shape[1], a.shape[0]], a.dtype)], 0)
 
 
 @TABLE.near_miss("no_concat")

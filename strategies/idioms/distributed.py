@@ -17,7 +17,7 @@ from tvm.script import relax as R  # as in TVMScript
 from strategies.idioms.idiom import IdiomTable
 from strategies.kernels.choose import function_of
 from strategies.kernels.table import KERNELS
-from strategies.scope.emitter import block_function
+from strategies.scope.emitter import add_function
 from strategies.scope.features import Feature
 from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
@@ -291,20 +291,16 @@ def add(scope: Scope, annotated: bool, draw: Callable[[DistributedBody], Any] = 
     Raises:
         Infeasible: when the module has no room for a function, or may not have what this one may hold.
     """
-    if scope.module.function_room <= 0 or any(scope.forbids(feature) for feature in _HELD):
-        raise Infeasible("no room for a distributed function")
-    scope.module.function_room -= 1
-    name = scope.module.fresh_name("spread")
+    if any(scope.forbids(feature) for feature in _HELD):
+        raise Infeasible("a distributed function may hold what is forbidden")
+    scope.module.take_room()
     parameters: list[Any] = []
     dataflow = scope.flip()
-    function = block_function(
-        scope.builder,
-        parameters,
-        lambda emit: draw(DistributedBody(scope, annotated, dataflow, parameters, emit)),
-        {"global_symbol": name},
-        dataflow,
-    )
-    scope.builder.add_func(function, name)
+
+    def body(emit: Callable[..., Any]) -> Any:
+        return draw(DistributedBody(scope, annotated, dataflow, parameters, emit))
+
+    add_function(scope, "spread", parameters, body, dataflow=dataflow)
 
 
 def draw(scope: Scope) -> None:

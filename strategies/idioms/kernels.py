@@ -76,10 +76,10 @@ def namesakes(scope: Scope) -> Value:
     """Plant two local functions of one name, seldom beside a function that has the name of what is lifted."""
     value = fresh(scope, [width(scope)], "float32", UNIT)
     way = scope.index(7)
-    if scope.frame.nesting or scope.module.strict or (way == 6 and scope.module.function_room <= 0):
+    if scope.frame.nesting or scope.module.strict:
         raise Infeasible("no room for such functions")
     if way == 6:
-        scope.module.function_room -= 1
+        scope.module.take_room()
         function = _function(scope, value, op.negative).with_attr("global_symbol", "main_namesake_0")
         scope.builder.add_func(function, "main_namesake_0")
     for call in (op.negative, op.abs):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tvm import relax
 
+from strategies.idioms.data_movement import concat
 from strategies.idioms.idiom import IdiomTable
 from strategies.idioms.parts import added, fresh, joined, product, relu, transposed, width
 from strategies.scope.bounds import Bounds
@@ -129,7 +130,4 @@ def concat_of_ranks(scope: Scope) -> Value:
             source[each] = wanted[place]
         named = [each - rank for each in mine] if scope.index(4) == 3 else mine
         parts.append(transposed(scope, fresh(scope, source, "float32"), named))
-    known = parts[0].known
-    for part in parts:
-        known = known.union(part.known)
-    return scope.emit(op.concat([part.expr for part in parts], axis - rank * scope.index(2)), known)
+    return concat(scope, parts, axis - rank * scope.index(2))

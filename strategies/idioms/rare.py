@@ -23,7 +23,7 @@ from strategies.kernels.drawn import known
 from strategies.kernels.stages import combine
 from strategies.kernels.table import KERNELS
 from strategies.scope.bounds import Bounds
-from strategies.scope.emitter import block_function
+from strategies.scope.emitter import add_function, block_function
 from strategies.scope.features import Feature
 from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
@@ -66,17 +66,14 @@ def uneven_matmuls(scope: Scope) -> Value:
 )
 def tuple_loss(scope: Scope) -> Value:
     """Plant a loss of tuples, of their other names, of products of turned matrices, and of checkpoints."""
-    if scope.module.function_room <= 0 or scope.forbids(Feature.DUPLICATE_CODE) or scope.forbids(Feature.DEAD_CODE):
-        raise Infeasible("no room for a loss")
-    scope.module.function_room -= 1
+    if scope.forbids(Feature.DUPLICATE_CODE) or scope.forbids(Feature.DEAD_CODE):
+        raise Infeasible("a loss may hold either")
+    scope.module.take_room()
     side = 2 + scope.index(2)
     ty = relax.TensorType([side, side], "float32")
     pair = relax.TupleType([relax.TupleType([ty, ty]), ty])
     parameters = [relax.Var(name, pair if name == "p" else ty) for name in "xyp"]
-    name = scope.module.fresh_name("loss")
-    attrs = {"global_symbol": name}
-    function = block_function(scope.builder, parameters, lambda emit: _loss(scope, parameters, emit), attrs)
-    scope.builder.add_func(function, name)
+    add_function(scope, "loss", parameters, lambda emit: _loss(scope, parameters, emit))
     return scope.tensor()
 
 
@@ -158,8 +155,7 @@ def local_dims(scope: Scope) -> Value:
 @TABLE.idiom("FuseTIR", needs=(Feature.SYMBOLIC_KERNELS, Feature.PRIVATE_CALLS))
 def fused_dims(scope: Scope) -> Value:
     """Plant a function for FuseTIR whose kernels have symbolic dims, called with static ones."""
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     value = tensor(scope, [2 + scope.index(2), 3])
     symbolic = relax.TensorType(
         [tirx.Var("rows", "int64"), 3 if scope.flip() else tirx.Var("columns", "int64")], "float32"
@@ -235,8 +231,7 @@ def local_loop(scope: Scope) -> Value:
 @TABLE.idiom("FuseTIR", needs=(Feature.SYMBOLIC_KERNELS, Feature.PRIVATE_CALLS))
 def fused_products(scope: Scope) -> Value:
     """Plant a function for FuseTIR that calls a kernel twice, of which one buffer has as many elements as a table."""
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     rows, columns = 2 + scope.index(2), 3
     m, n = te.var("m", "int64"), te.var("n", "int64")
     table, left, right = (
@@ -275,8 +270,7 @@ def collectives(scope: Scope) -> Value:
 @TABLE.idiom("FuseTIR", needs=(Feature.INPLACE_KERNELS, Feature.PRIVATE_CALLS))
 def fused_in_place(scope: Scope) -> Value:
     """Plant a function for FuseTIR whose kernels write into its parameter, one after the other."""
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     value = in_place.fresh(scope, tensor(scope, [2 + scope.index(2), 3]))
     parameter = relax.Var("a", relax.TensorType(list(value.shape), value.dtype))
     bounds = [value.known]
@@ -298,9 +292,7 @@ def fused_in_place(scope: Scope) -> Value:
 @TABLE.idiom("Gradient", needs=(Feature.MULTIPLE_FUNCTIONS, Feature.NON_EXECUTABLE), weight=2)
 def kernel_loss(scope: Scope) -> Value:
     """Plant a loss of a product by a kernel whose gradient is a function that the pass finds by its name."""
-    if scope.module.function_room <= 0:
-        raise Infeasible("no room for a loss")
-    scope.module.function_room -= 1
+    scope.module.take_room()
     ty = relax.TensorType([2 + scope.index(2), 3], "float32")
     parameters = [relax.Var(name, ty) for name in "xy"]
     scaled = {"scale": 0.5} if scope.flip() else {}
@@ -311,8 +303,7 @@ def kernel_loss(scope: Scope) -> Value:
         )
         return emit(op.sum(emit(op.tanh(emit(made)))))
 
-    name = scope.module.fresh_name("loss")
-    scope.builder.add_func(block_function(scope.builder, parameters, body, {"global_symbol": name}), name)
+    add_function(scope, "loss", parameters, body)
     return scope.tensor()
 
 
@@ -409,8 +400,7 @@ def nested_kernels(scope: Scope) -> Value:
 @TABLE.idiom("RemoveUnusedOutputs", needs=(Feature.PRIVATE_CALLS, Feature.TUPLES, Feature.UNUSED_OUTPUTS))
 def some_outputs(scope: Scope) -> Value:
     """Plant a call of a private function of three results or more, of which two are used."""
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     value = floats(scope, static=True, bounds=UNIT)
     parameter = relax.Var("a", relax.TensorType(list(value.shape), value.dtype))
     count = 3 + scope.index(2)
@@ -433,9 +423,7 @@ def some_outputs(scope: Scope) -> Value:
 )
 def many_weights(scope: Scope) -> Value:
     """Plant a function of one input and so many weights that TVM's maps of them are hash tables, some added up."""
-    if scope.module.function_room <= 0:
-        raise Infeasible("no room for a function of weights")
-    scope.module.function_room -= 1
+    scope.module.take_room()
     ty = relax.TensorType([2 + scope.index(2)] * 2, "float32")
     value, *weights = (relax.Var(f"w{at}", ty) for at in range(1 + scope.pick((6, 14, 20))))
     parameters = [value, *weights]
@@ -449,9 +437,7 @@ def many_weights(scope: Scope) -> Value:
             last = emit(op.tanh(emit(op.add(last, weight))))
         return last
 
-    name = scope.module.fresh_name("weighted")
-    attrs = {"global_symbol": name, "num_input": 1}
-    scope.builder.add_func(block_function(scope.builder, parameters, body, attrs), name)
+    add_function(scope, "weighted", parameters, body, {"num_input": 1})
     return scope.tensor()
 
 
@@ -461,9 +447,7 @@ def several_lefts(scope: Scope) -> Value:
 
     Of several lefts, some are given a bias or an activation.
     """
-    if scope.module.function_room <= 0:
-        raise Infeasible("no room for a function of products")
-    scope.module.function_room -= 1
+    scope.module.take_room()
     lefts = [relax.Var(f"x{at}", relax.TensorType([2, 3], "float32")) for at in range(scope.pick((1, 1, 2, 4)))]
     turns = [at for turn in range(1 + len(lefts)) for at in range(len(lefts)) if turn < 2 + at]
     weights = [relax.Var(f"w{at}", relax.TensorType([3, 1 + scope.index(3)], "float32")) for at in range(len(turns))]
@@ -477,9 +461,7 @@ def several_lefts(scope: Scope) -> Value:
         biased = zip(turns, made, biases, strict=True)
         return relax.Tuple([ways[at](out, bias) for at, out, bias in biased])
 
-    name = scope.module.fresh_name("products")
-    function = block_function(scope.builder, [*lefts, *weights, *biases], body, {"global_symbol": name})
-    scope.builder.add_func(function, name)
+    add_function(scope, "products", [*lefts, *weights, *biases], body)
     return scope.tensor()
 
 

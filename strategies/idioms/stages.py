@@ -19,7 +19,6 @@ from strategies.kernels.table import KERNELS, Shapes
 from strategies.scope.bounds import Bounds
 from strategies.scope.emitter import block_function
 from strategies.scope.features import Feature
-from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
@@ -201,8 +200,7 @@ def unmatched_operators(scope: Scope) -> Value:
 @TABLE.idiom("AllocateWorkspace", needs=(Feature.CODEGEN,), top_level=True)
 def workspace(scope: Scope, size: int = -1) -> Value:
     """Plant a call of a code generator's function that asks for a workspace."""
-    if scope.frame.device is not None:
-        raise Infeasible("the parameters of a typed function are bound to a device")
+    scope.frame.require_host()
     value = floats(scope, static=True, bounds=UNIT)
     size = 64 * (1 + scope.index(3)) if size < 0 else size
     wanted = {"WorkspaceSize": size} if size else {}

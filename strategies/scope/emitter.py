@@ -314,6 +314,23 @@ def block_function(
     return with_attrs(relax.Function(list(parameters), sequence), attrs or {})
 
 
+def add_function(
+    scope: BindingEmitter,
+    stem: str,
+    parameters: Sequence[Any],
+    body: Callable[[Callable[..., Any]], Any],
+    attrs: Mapping[str, Any] | None = None,
+    *,
+    dataflow: bool = True,
+    public: bool = True,
+) -> Any:
+    """Add what :func:`block_function` makes to the module, under a new name; gives its global variable."""
+    # Numbered for private ones as well: the builder would number a second one itself, and the symbol would be another.
+    name = scope.module.fresh_name(stem)
+    named = {"global_symbol": name, **(attrs or {})} if public else attrs
+    return scope.builder.add_func(block_function(scope.builder, parameters, body, named, dataflow), name)
+
+
 def with_attrs(function: Any, attrs: Mapping[str, Any]) -> Any:
     """Set attributes of a function, one by one: their order shows in its script."""
     for key, value in attrs.items():

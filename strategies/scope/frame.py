@@ -151,6 +151,12 @@ class ModuleFrame:
                     raise Infeasible("constants are forbidden")
                 self.refuse(item.ty)
 
+    def take_room(self) -> None:
+        """Count a function that an idiom adds; raises ``Infeasible`` when there is no room for one."""
+        if self.function_room <= 0:
+            raise Infeasible("no room for a function")
+        self.function_room -= 1
+
     def next_number(self, kind: str) -> int:
         """Return 0, 1, 2, ... for each kind of name."""
         number = self._numbers.get(kind, 0)
@@ -250,6 +256,11 @@ class FunctionFrame:
     nesting: int = 0
     local_symbols: frozenset[Any] | None = None
     planned: list[Feature] = field(default_factory=list)
+
+    def require_host(self) -> None:
+        """Raise ``Infeasible`` on a device, to which the parameters of a typed function would be bound."""
+        if self.device is not None:
+            raise Infeasible("the parameters of a typed function are bound to a device")
 
     def new_symbol(self, limits: Range) -> Any:
         """Return a fresh symbolic dim with its range."""
