@@ -72,18 +72,22 @@ def test_functions_of_whole_tensors_stay(name: str) -> None:
 
 @pytest.mark.parametrize(("scope", "claims"), [("ipc_memory", False), ("global", True)])
 def test_memory_that_processes_share_is_lowered_and_no_other(scope: str, claims: bool) -> None:
+    """Nor is any other in a module that has such memory in another function."""
+
     def module(value: Any) -> Any:
         builder = relax.BlockBuilder()
-        with builder.function("main", [], {"relax.force_pure": True}):
-            builder.emit_func_output(builder.emit(value))
+        shared = relax.op.memory.alloc_storage(relax.ShapeExpr([64]), 0, "ipc_memory", "uint8")
+        for name, each in (("main", value), ("beside", shared)):
+            with builder.function(name, [], {"relax.force_pure": True}):
+                builder.emit_func_output(builder.emit(each))
         return builder.get()
 
     before = module(relax.op.memory.alloc_storage(relax.ShapeExpr([64]), 0, scope, "uint8"))
     run = Ran(before, module(relax.Call(relax.ExternFunc("shared"), [], ty_args=[relax.AnyType()])), {})
-    expected = ["a module without memory that processes share stays as it is"]
+    expected = ["functions without memory that processes share stay"]
     assert broken(run, "LowerGPUIPCAllocStorage") == (expected if claims else [])
     said = "\nmakes main call no operator instead of relax.memory.alloc_storage"
-    assert calls_differ(run).endswith(said)
+    assert calls_differ(run, ()).endswith(said)
 
 
 @pytest.mark.parametrize("name", PASSES)

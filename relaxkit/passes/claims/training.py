@@ -11,7 +11,7 @@ from tvm import relax, tirx
 from relaxkit.ir.functions import functions_by_name, relax_functions
 from relaxkit.ir.operator_facts import GRADIENTS
 from relaxkit.ir.types import flat, has_distributed_tensors, static_dims
-from relaxkit.ir.walk import expressions_in, operator_calls, operator_of, places
+from relaxkit.ir.walk import expressions, operator_calls, operator_of, places
 from relaxkit.passes.claims.common import placed, untouched
 from relaxkit.passes.contract import EvidenceClass, Ran, claimed, nothing_left
 
@@ -93,14 +93,11 @@ def loss_not_appended(ran: Ran) -> str:
     return ""
 
 
-def calls_differ(ran: Ran, besides: Collection[str] = (), scope: str = "") -> str:
+def calls_differ(ran: Ran, besides: Collection[str]) -> str:
     """Find which function calls other operators than before; types, which inference may write otherwise, do not count.
 
-    Empty blocks, blocks of one kind side by side, functions' order and functions ``besides`` do not count either, nor
-    does a module that names the memory ``scope``.
+    Empty blocks, blocks of one kind side by side, functions' order and functions ``besides`` do not count either.
     """
-    if scope and any(getattr(each, "value", "") == scope for each in expressions_in(ran.before)):
-        return ""
     before, after = (
         {name: [operator_of(p.value) for p in places(function)] for name, function in functions if name not in besides}
         for functions in (relax_functions(ran.before), relax_functions(ran.after))
@@ -122,6 +119,21 @@ def calls_differ(ran: Ran, besides: Collection[str] = (), scope: str = "") -> st
 def undistributed_differ(ran: Any) -> str:
     """Find a function without distributed tensors, and without annotations, that calls other operators than before."""
     return calls_differ(ran, [name for name, function in relax_functions(ran.before) if is_distributed(function)])
+
+
+@claimed(
+    "functions without memory that processes share stay",
+    "tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: looks for allocations of the scope ipc_memory",
+    evidence=EvidenceClass.OURS,
+)
+def unshared_differ(ran: Any) -> str:
+    """Find a function that names no memory which processes share, and calls other operators than before."""
+    shared = {
+        name
+        for name, function in relax_functions(ran.before)
+        if any(getattr(each, "value", "") == "ipc_memory" for each in expressions(function.body))
+    }
+    return calls_differ(ran, shared)
 
 
 def is_distributed(function: Any) -> bool:

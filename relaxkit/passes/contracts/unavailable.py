@@ -12,11 +12,11 @@ from typing import Any
 from relaxkit.passes.claims.kept import kernels_changed
 from relaxkit.passes.claims.training import (
     all_reduce_left,
-    calls_differ,
     distributed_left,
     global_view_left,
     texture_of_another_shape,
     undistributed_differ,
+    unshared_differ,
 )
 from relaxkit.passes.contract import (
     Abi,
@@ -109,14 +109,7 @@ ROWS: tuple[Contract, ...] = (
     Contract(
         "LowerGPUIPCAllocStorage",
         any_stage=True,
-        postconditions=(
-            Postcondition(
-                "a module without memory that processes share stays as it is",
-                functools.partial(calls_differ, scope="ipc_memory"),
-                "tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: looks for allocations of the scope ipc_memory",
-                evidence=EvidenceClass.OURS,
-            ),
-        ),
+        postconditions=stated(unshared_differ),
     ),
     _distributed(
         "PropagateSharding",
