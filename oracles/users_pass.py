@@ -272,33 +272,27 @@ def own_changes(subject: Subject) -> list[tuple[tvm.IRModule, tvm.IRModule]]:
     return pairs if equal(given, absent) or equal(rebuilt, absent) else [*pairs, (rebuilt, absent)]
 
 
-def only_dead(changes: Sequence[tuple[tvm.IRModule, tvm.IRModule]]) -> bool:
-    """Say whether the passes changed in :func:`own_changes` nothing but code whose results nothing uses."""
+def without_dead_code(*modules: tvm.IRModule) -> Iterator[tvm.IRModule]:
+    """Yield modules without code whose results nothing uses; as they are where TVM cannot drop it."""
     tidy = relax.transform.DeadCodeElimination()
-    pairs = ((apply(tidy, before).module, apply(tidy, after).module) for before, after in changes)
-    return all(before is not None and after is not None and equal(before, after) for before, after in pairs)
+    return (apply(tidy, each).module or each for each in modules)
 
 
-def own_calls(subject: Subject, changes: Sequence[tuple[tvm.IRModule, tvm.IRModule]]) -> tuple[Counter[str], ...]:
-    """Count the calls that the passes removed and added in :func:`own_changes`, by operator.
+def own_calls(subject: Subject, changes: Sequence[tuple[tvm.IRModule, ...]]) -> tuple[Counter[str], ...]:
+    """Count the calls that the passes removed and added in some changes, by operator.
 
     Behind ``rewrite_call`` TVM merges calls that a rewrite has made equal, and without that the operands of a rewrite
-    may be there twice: what both ways have in common is the work of the pass. Dead code is not counted: passes that
-    remove it besides would seem to rewrite what they only tidy.
+    may be there twice: what both ways have in common is the work of the pass. The changes are :func:`own_changes`
+    without dead code: passes that remove it besides would seem to rewrite what they only tidy.
     """
     removed, added = Counter[str](), Counter[str]()
-    tidy = relax.transform.DeadCodeElimination()
-
-    def counted(module: tvm.IRModule) -> Counter[str]:
-        return operators_called(apply(tidy, module).module or module)
-
-    for before, after in (map(counted, pair) for pair in changes):
+    for before, after in (map(operators_called, pair) for pair in changes):
         removed += before - after
         added += after - before
     calls: list[Any] = []
     alone = _with(subject, lambda ref: _rewriting_alone(ref.build(), calls))
     if alone.output.module is not None and calls:
-        before, after = map(counted, (_given(alone), alone.output.module))
+        before, after = map(operators_called, without_dead_code(_given(alone), alone.output.module))
         removed, added = removed & (before - after), added & (after - before)
     return removed, added
 

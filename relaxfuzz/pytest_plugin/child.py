@@ -12,7 +12,7 @@ import random
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +25,9 @@ from fuzzer.core.text import first_line, printable
 from fuzzer.findings.signature import signature
 from fuzzer.worker.child import begin_case, breadcrumb, die_if_out_of_memory
 from oracles.check import KNOWN, OracleFailure, check, watched_by
+from oracles.core.module_facts import equal
 from oracles.core.verdict import Outcome, Verdict
-from oracles.users_pass import only_dead, own_calls, own_changes
+from oracles.users_pass import own_calls, own_changes, without_dead_code
 from relaxfuzz.pytest_plugin.accepted import AcceptedFailures
 from relaxfuzz.pytest_plugin.options import how_to_aim
 from relaxkit.ir.walk import operators_of
@@ -214,8 +215,9 @@ class _CheckRecorder:
             self.counts.update({"checks": 1, "failing": fails, "refused": refused})
             if changes := own_changes(self._subject):
                 self.counts["changed"] += 1
-                self._count_results(judged, changes)
-                removed, added = own_calls(self._subject, changes)
+                live = [tuple(without_dead_code(*pair)) for pair in changes]
+                self._count_results(judged, dead=all(equal(*pair) for pair in live))
+                removed, added = own_calls(self._subject, live)
                 self.removed += removed
                 self.added += added
             self.counts["operators"] = len(self._operators)
@@ -228,14 +230,14 @@ class _CheckRecorder:
         breadcrumb("")
         return verdicts
 
-    def _count_results(self, verdicts: list[Verdict], changes: Sequence[Any]) -> None:
+    def _count_results(self, verdicts: list[Verdict], dead: bool) -> None:
         """Count in which way the results of a changed module were compared, or why they were not."""
         for verdict in verdicts:
             if verdict.oracle is OracleName.NUMERIC:
                 if verdict.outcome in (Outcome.PASS, Outcome.FAIL):
                     self.counts["compared"] += 1
                     self.counts[verdict.reason or "differing"] += 1
-                    self.counts["dead"] += only_dead(changes)
+                    self.counts["dead"] += dead
                 else:
                     self.uncompared[verdict.reason] += 1
 
