@@ -60,13 +60,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("id", metavar="ID", help="id of the finding, or a prefix of it")
     adding.add_argument("--title", required=True, metavar="TEXT", help="what happens, in a few words")
     adding.add_argument("--explanation", required=True, metavar="TEXT", help="what is wrong in TVM, in one sentence")
-    adding.add_argument("--upstream", default="", metavar="REF", help="its issue or pull request: apache/tvm#17205")
+    adding.add_argument("--upstream", default="", metavar="REF", help="TVM issue or pull request (apache/tvm#NUMBER)")
     adding.add_argument("--slug", metavar="NAME", help="name of the case (default: made from the pass and the title)")
     add_trust(adding)
     for action in (listing, checking, matching, adding):
         runs = ", whose code is run" if action in (checking, adding) else ""
         action.add_argument(
-            "--root", type=Path, metavar="DIR", help=f"directory of the cases{runs} (default: the corpus itself)"
+            "--root", type=Path, metavar="DIR", help=f"directory of the cases{runs} (default: relaxfuzz's corpus)"
         )
 
 

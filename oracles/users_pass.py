@@ -52,7 +52,7 @@ _UNSAID: tuple[tuple[Callable[[Contract], bool], dict[str, Any]], ...] = (
 """When a contract leaves something open, and what is asked then."""
 _NOTES = {
     OracleName.IDEMPOTENCE: (
-        "Running the pass twice changes the module again", "idempotence=Idempotence.NEVER",
+        "Running the pass a second time changes the module again", "idempotence=Idempotence.NEVER",
         "idempotence=Idempotence.IDEMPOTENT",
     ),
     OracleName.LOCALITY: (

@@ -59,8 +59,8 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     listed.add_argument(
         "--new",
         action="store_true",
-        help="only unknown findings: not on your list, not reported upstream and not in the corpus (the gate goes only "
-        "by your list and an accepted baseline, and may count more findings as new)",
+        help="only unknown findings: not on your list, not reported upstream and not in the corpus (the gate considers "
+        "only your list and, if the policy accepts its findings, the baseline, so it may count more findings as new)",
     )
     listed.add_argument(
         "--known", action="store_true", help="only findings that are on your list, reported upstream or in the corpus"
@@ -125,7 +125,7 @@ def nothing(
         places = "on your list, reported upstream or in relaxfuzz's corpus"
         return (
             f"no unknown findings: {_many(listed)} {verb} {places}; leave out --new to list {them}. "
-            "The gate counts as new what is neither on your list nor in a baseline that it accepts"
+            "The gate counts as new what is neither on your list nor in a baseline whose findings the policy accepts"
         )
     return f"no match among {_many(findings)}" if findings else "no findings"
 

@@ -106,8 +106,8 @@ def _overview(entries: dict[str, importlib.metadata.EntryPoint]) -> str:
     lines += [
         "With -q, relaxfuzz prints only results; with -v, it shows the traceback of an internal error.",
         "`relaxfuzz COMMAND --help` explains a command. Exit codes: 0 done; 1 a gate or check failed, or a",
-        "comparison found a difference; 2 bad input, or a file that cannot be read or written; 3 undecided, or not",
-        "enough evidence; 70 internal error; 130 interrupted.",
+        "comparison found a difference; 2 bad input, a file that cannot be read or written, or a script that could not",
+        "be judged (`repro --check`); 3 undecided, or not enough evidence; 70 internal error; 130 interrupted.",
     ]
     return "\n".join(lines)
 

@@ -124,7 +124,7 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
         f"{total['changed']} of them changed by the pass, {total['operators']} operators covered; "
         f"results compared for {total['compared']} of {total['changed']}"
         + (f" ({', '.join(ways)})" if ways else "")
-        + (f", {total['dead']} of these changed only dead code" if total["dead"] else "")
+        + (f", in {total['dead']} of which the pass changed only dead code" if total["dead"] else "")
         + (f"; {uncompared} not compared: {', '.join(rest)}" if rest else "")
         + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])

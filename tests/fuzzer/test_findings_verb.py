@@ -201,7 +201,7 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     told = (
         "o unknown findings: 2 findings and 1 question are on your list, reported upstream or in relaxfuzz's corpus; "
         "leave out --new to list them. The gate counts as new what is neither on your list nor in a "
-        "baseline that it accepts"
+        "baseline whose findings the policy accepts"
     )
     assert main(["findings", directory, "--new"]) == main(["report", directory, "--new"]) == 0
     shown = " ".join(capsys.readouterr().out.split())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, "; the campaign may still be running")
     parser.add_argument(
-        "--family", metavar="ID", help="only the findings of one family (a group that seems to have the same cause)"
+        "--family", metavar="ID", help="only the findings of one family (findings that seem to have the same cause)"
     )
     add_filters(parser)
     add_triage(parser)

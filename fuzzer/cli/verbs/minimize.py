@@ -276,8 +276,8 @@ def _write_others(reduced: Reduced, folder: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="minimize a finding's module (and store the result in the campaign) or your own module, so that it still "
-    "fails in the same way",
+    help="minimize a finding's module or your own while preserving the failure; for a finding, the campaign stores "
+    "the result",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,

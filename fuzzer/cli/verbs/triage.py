@@ -30,13 +30,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     exist = "a campaign in which the ids must exist"
     merging = action("merge", "put families or findings into one family", exist)
     merging.add_argument("family", metavar="FAMILY", help="the family to keep")
-    merging.add_argument("ids", nargs="+", metavar="ID", help="a family or finding to add to it")
+    merging.add_argument("ids", nargs="+", metavar="ID", help="a family or finding to add to FAMILY")
     splitting = action("split", "put the given findings into one new family", exist)
     splitting.add_argument("ids", nargs="+", metavar="ID", help="id of a finding")
     knowing = action("known", "mark a finding or a family as known", exist)
     knowing.add_argument("id", metavar="ID", help="id of the finding or family")
     knowing.add_argument("--reference", metavar="URL", default="",
-                         help="issue or pull request that reports it (optional): URL or OWNER/REPO#NUMBER")  # fmt: skip
+                         help="issue or pull request about the finding: URL or OWNER/REPO#NUMBER")  # fmt: skip
     for each in (merging, splitting, knowing):
         each.add_argument("--reason", metavar="TEXT", required=True, help="the reason, in one line")
     action("list", "list the decisions and the known findings", "mark the ids that do not occur in this campaign")

@@ -331,7 +331,7 @@ def test_refused(module):
 
 def test_changes_of_dead_code_and_refusals_are_told(tmp_path: Path) -> None:
     said = run(tmp_path, DEAD_AND_REFUSED)
-    assert re.search(r"test_dead: .* compared for 1 of 1 \(.*\), 1 of these changed only dead code;", said), said
+    assert re.search(r"test_dead: .* for 1 of 1 \(.*\), in 1 of which the pass changed only dead code;", said), said
     assert re.search(r"the pass refused (\d+) and changed 0 of \1 modules; at least 1 is required.\n", said)
 
 
@@ -383,7 +383,7 @@ def test_where_no_result_was_compared_a_warning_is_printed(said: str) -> None:
 def test_a_note_fails_nothing(said: str) -> None:
     assert "FAILED test_given.py::test_counts" not in said, said
     assert re.search(
-        r"note \(\d modules?\): Running the pass twice changes .*, and no contract .* is allowed\.\n", said
+        r"note \(\d modules?\): Running the pass a second time changes .*, and no contract .* is allowed\.\n", said
     )
     assert re.search(
         r"test_counts: To allow this, add: `\w+\.contract = .*NEVER\)`\. To make the pass promise not to do this, ",
