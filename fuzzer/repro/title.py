@@ -29,6 +29,7 @@ from fuzzer.repro.telling import returning_nothing, special, surroundings
 from fuzzer.repro.told import Told
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Death, Evidence, Notation, Phase, Verdict
 from oracles.gradient.oracle import KIND as GRADIENT
+from oracles.measure.comparison import is_near
 from oracles.metamorphic import environment
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_variation import draw
@@ -316,7 +317,7 @@ def _numeric(culprit: str, told: Told) -> str:
             return _fit(f"{details.operator} over a dim of 0 leaves its result uninitialized")
         if told.blame == Culprit.FLOAT8:
             return _with({}, f"{told.blame} computes zeros and subnormals", f" wrongly: {values}")
-        how = "imprecisely" if _near(expected, seen) else "wrongly"
+        how = "imprecisely" if is_near(expected, seen) else "wrongly"
         values_of = "" if told.alone is None else "".join(f" of {each}" for each in needed(told.alone)[:1])
         if told.alone is not None and any(not each.size for each in arrays_in(told.alone.arguments)):
             values_of = " over a dim of 0"
@@ -436,16 +437,6 @@ def _with(given: dict[str, Any], head: str, rest: str) -> str:
     heads = [f"{head}{f'({listed})' if (listed := ', '.join(said[:end])) else ''}" for end in range(len(said), -1, -1)]
     lines = (f"{each}{end}" for each in heads for end in (rest, rest.partition(" at index")[0]))
     return next((line for line in lines if len(line) <= MOST), _fit(head, "", rest))
-
-
-def _near(expected: str, seen: str) -> bool:
-    """Say whether two floats differ by less than a hundredth: digits are lost."""
-    texts = [each.partition(" ")[0] for each in (expected, seen)]
-    try:
-        number, other = map(float, texts)
-    except ValueError:
-        return False
-    return any("." in each for each in texts) and abs(other - number) < abs(number) / 100
 
 
 def _rounded(text: str) -> str:

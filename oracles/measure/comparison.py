@@ -146,6 +146,16 @@ def is_floating(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or "float" in dtype.name
 
 
+def is_near(expected: str, seen: str) -> bool:
+    """Say whether two floats differ by less than a twentieth: digits are lost."""
+    texts = [each.partition(" ")[0] for each in (expected, seen)]
+    try:
+        number, other = map(float, texts)
+    except ValueError:
+        return False
+    return any("." in each for each in texts) and abs(other - number) < abs(number) / 20
+
+
 def _within(expected: np.ndarray[Any, Any], observed: np.ndarray[Any, Any], tolerance: Any) -> np.ndarray[Any, Any]:
     left, right = expected.astype("float64"), observed.astype("float64")
     with np.errstate(invalid="ignore", over="ignore"):

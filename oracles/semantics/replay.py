@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Details, Evidence, Phase
-from oracles.measure.comparison import Mismatch, compare, is_floating
+from oracles.measure.comparison import Mismatch, compare, is_floating, is_near
 from oracles.measure.input_variations import Variation
 from oracles.semantics.expected import Expectation
 from oracles.semantics.nearness import Unsure, expectation
@@ -116,10 +116,29 @@ def _is_wrong(call: SingleCall, flag: str) -> bool:
 
 def _fault_of(call: SingleCall) -> WrongCall | None:
     try:
-        plain = Interpreter(call.module).call(NAME, call.arguments)
         program = session().build(private_constants(call.module))
+    except Exception:  # what does not build gives no wrong result
+        return None
+    found = _judged(call, program)
+    first, *others = call.arguments or (None,)
+    if found is None or found.what != VALUE or not _loses_digits(found) or not isinstance(first, np.ndarray):
+        return found
+    # Few roundings convince nobody. Where it is cancellation that loses digits, greater operands lose more of them.
+    plainer = _judged(replace(call, arguments=(first + first.dtype.type(1000), *others)), program)
+    return found if plainer is None or plainer.what != VALUE or _loses_digits(plainer) else plainer
+
+
+def _loses_digits(found: WrongCall) -> bool:
+    """Say whether the result is a float that agrees in its first digits with what is expected."""
+    _, expected, _, seen = found.mismatch.numbers
+    return is_near(expected, seen)
+
+
+def _judged(call: SingleCall, program: Program) -> WrongCall | None:
+    try:
+        plain = Interpreter(call.module).call(NAME, call.arguments)
         observed = run_poisoned(program, NAME, call.arguments)
-    except Exception:  # what does not build, or raises, gives no wrong result
+    except Exception:  # what raises gives no wrong result
         return None
     if compare(plain, observed) is None:
         return None

@@ -16,8 +16,11 @@ from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.findings.signature import signature
 from oracles import Subject, judge
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Outcome, Verdict
+from oracles.measure.comparison import is_near
 from oracles.measure.original import Original, unreported
 from oracles.semantics import WrongCall, wrong_call
+from oracles.semantics.replay import fault_of
+from oracles.semantics.single import SingleCall
 from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -93,6 +96,21 @@ def test_what_is_wrong_by_a_flag_alone_is_another_finding(flag: str) -> None:
     assert verdicts[0].shown.message == verdicts[1].shown.message
     assert signature(verdicts[0]).id == signature(verdicts[1]).former != signature(verdicts[1]).id
     assert len({symptom_of_verdict(each) for each in verdicts}) == 2
+
+
+def test_a_loss_of_a_few_digits_is_shown_where_it_is_plain() -> None:
+    x, scale = (
+        relax.Var("x", relax.TensorType((2, 1), "float32")),
+        relax.Var("scale", relax.TensorType((1,), "float32")),
+    )
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, scale]):
+        builder.emit_func_output(builder.emit(relax.op.nn.group_norm(x, scale, scale, 1, -1, [-2])))
+    near_zero = np.array([[1.160372], [1.4927801]], "float32")
+    seen = fault_of(SingleCall("relax.nn.group_norm", builder.get(), (near_zero, np.ones(1, "float32"))))
+    assert seen is not None
+    np.testing.assert_array_equal(seen.call.arguments[0], near_zero + 1000)
+    assert not is_near(seen.mismatch.expected, seen.mismatch.seen)  # with x as it was they are, within 2 %
 
 
 def test_a_program_that_rounds_and_decides_is_not_accused() -> None:
