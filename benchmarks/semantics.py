@@ -36,7 +36,6 @@ from fuzzer.worker.child import breadcrumb
 from fuzzer.worker.death import Died
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.measure.input_variations import Variation
-from relaxkit.runtime import session
 
 BATCH = 32
 TIME_LIMIT = 600.0  # seconds for a batch: the machine may be busy
@@ -94,7 +93,6 @@ def batch(request: tuple[str, int, int, int | None]) -> list[Case]:
     """
     name, first, count, only = request
     drawn = {seed: draw_alone(ROW[name], seed) for seed in range(first, first + count)}
-    session().compile_together(alone.module for alone in drawn.values() if alone is not None)
     found: list[Case] = []
     for seed, alone in drawn.items():
         if alone is None:

@@ -145,7 +145,7 @@ def configure(given: Mapping[str, Any]) -> Config:
 
 def cores() -> int:
     """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 def pass_names() -> tuple[str, ...]:

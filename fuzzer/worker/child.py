@@ -7,7 +7,6 @@ import importlib
 import multiprocessing
 import os
 import signal
-import sys
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -127,7 +126,7 @@ def _die_with_parent() -> None:
     The read end of a pipe that only the parent can write to reports its end by SIGIO, which kills by default.
     """
     parent = multiprocessing.parent_process()
-    if parent is None or sys.platform != "linux":
+    if parent is None:
         return
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(parent.sentinel, fcntl.F_SETOWN, os.getpid())

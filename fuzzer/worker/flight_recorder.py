@@ -12,7 +12,6 @@ import mmap
 import os
 import pickle
 import struct
-import tempfile
 import time
 import zlib
 from dataclasses import dataclass
@@ -198,11 +197,7 @@ class FlightRecorder:
 
 
 def _nameless() -> int:
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("relaxfuzz-page")
-    else:
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
+    descriptor = os.memfd_create("relaxfuzz-page")
     os.truncate(descriptor, SIZE)
     return descriptor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from relaxkit.runtime.compile.diskcache import DiskCache, default_directory
 from relaxkit.runtime.compile.fast_lowering import lower_quickly
 from relaxkit.runtime.compile.kernels import Checks, KernelCache
 from relaxkit.runtime.compile.legalization import Legalizer
-from relaxkit.runtime.compile.linking import kernels_of, link_program, machine
+from relaxkit.runtime.compile.linking import link_program, machine
 from relaxkit.runtime.compile.lowering import lower, target
 from relaxkit.runtime.values import ARGUMENT_ERROR, ExecMode, Value, from_tvm, printed, to_tvm
 
@@ -113,17 +113,6 @@ class Session:
         self.thorough = KernelCache(disk, checks=Checks.TVM)
         self.legalizer = Legalizer()
 
-    def compile_together(self, modules: Iterable[Any]) -> None:
-        """Compile the kernels of modules that will be built, in fewer batches than module by module.
-
-        What cannot be lowered, or compiled with others, is left to :meth:`build`, which says why.
-        """
-        kernels: dict[str, Any] = {}
-        for module in modules:
-            with contextlib.suppress(Exception):
-                kernels |= kernels_of(lower_quickly(module, self.legalizer), self.kernels)
-        self.kernels.compile_together(kernels)
-
     def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
         """Lower (unless it is ``lowered``) and build a module; raises whatever TVM raises."""
         ready = module if lowered else lower_quickly(module, self.legalizer)
@@ -142,9 +131,6 @@ class Session:
 
 class PlainSession(Session):
     """A session that builds everything by plain ``relax.build``: the judge of record."""
-
-    def compile_together(self, modules: Iterable[Any]) -> None:
-        """Nothing is kept from one build to another."""
 
     def build(self, module: Any, mode: ExecMode = ExecMode.BYTECODE, *, lowered: bool = False) -> Program:
         """Build by :func:`plain_build`."""

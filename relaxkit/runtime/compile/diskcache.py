@@ -187,17 +187,9 @@ def _checked(data: bytes, key: str) -> bytes | None:
 
 def object_file(library: Any) -> bytes:
     """Return the object file of a module of TVM's LLVM code generator; raises whatever TVM raises."""
-    if hasattr(os, "memfd_create"):  # TVM writes to a path; this one is in memory
-        handle = os.memfd_create("kernels.o")
-        try:
-            library.write_to_file(f"/proc/self/fd/{handle}", "o")
-            return os.pread(handle, os.fstat(handle).st_size, 0)
-        finally:
-            os.close(handle)
-    handle, path = tempfile.mkstemp(suffix=".o")
-    os.close(handle)
+    handle = os.memfd_create("kernels.o")  # TVM writes to a path; this one is in memory
     try:
-        library.write_to_file(path, "o")
-        return Path(path).read_bytes()
+        library.write_to_file(f"/proc/self/fd/{handle}", "o")
+        return os.pread(handle, os.fstat(handle).st_size, 0)
     finally:
-        os.unlink(path)
+        os.close(handle)

@@ -11,7 +11,6 @@ processor without such an instruction rounds twice; an optimiser that knows all 
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import functools
 import hashlib
@@ -185,13 +184,6 @@ class KernelCache:
             # What the key names by address is kept, so that the address is not given to another object.
             found = self._symbols[key] = ((parts, attributes), symbol, anonymous.with_attr("global_symbol", symbol))
         return found[1:]
-
-    def compile_together(self, functions: dict[str, Any]) -> None:
-        """Compile what is missing of PrimFuncs, given by their :meth:`symbol`; what fails stays missing."""
-        missing = [each for each in functions if self._in_memory(each) is None and self._on_disk(each) is None]
-        for first in range(0, len(missing), BATCH):
-            with contextlib.suppress(Exception):
-                self._compile({symbol: functions[symbol] for symbol in missing[first : first + BATCH]})
 
     def modules(self, functions: dict[str, Any]) -> list[Any]:
         """Loaded modules that hold the PrimFuncs, given by their :meth:`symbol`; compiles what is missing."""

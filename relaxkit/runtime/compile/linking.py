@@ -99,11 +99,6 @@ def _declaring(module: tvm.IRModule, kernels: dict[str, Any]) -> Any:
     return tvm.IRModule(functions, attrs=module.attrs)
 
 
-def kernels_of(lowered: tvm.IRModule, cache: KernelCache) -> dict[str, Any]:
-    """Return the kernels of a lowered module by the symbols of the cache."""
-    return _by_declaration(lowered, cache)[1]
-
-
 def _by_declaration(lowered: tvm.IRModule, cache: KernelCache) -> tuple[Any, dict[str, Any]]:
     """Declare every PrimFunc to be what the cache has of its structure; returns the module and the kernels by symbol.
 

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+import tvm
 
+from relaxkit.runtime import KernelCache
 from relaxkit.runtime.compile import diskcache
 from relaxkit.runtime.compile.diskcache import DEFAULT_LIMIT, DiskCache, default_directory
 
@@ -187,3 +189,8 @@ def test_a_sweep_leaves_the_files_of_others(tmp_path: Path) -> None:
     cache.store(["ab12"], bytes(1000))
     assert not (tmp_path / "ab" / "ab12.o").exists()
     assert {each.name for each in tmp_path.iterdir()} >= {"thesis.doc", "ab.o", ".profile"}
+
+
+def test_a_cache_for_another_target_has_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="one target"):
+        KernelCache(DiskCache(tmp_path), target=tvm.target.Target("llvm"))
