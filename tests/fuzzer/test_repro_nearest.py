@@ -184,7 +184,7 @@ def test_neighbours_say_something() -> None:
     """Texts that are no Python, and dims and constants of one, which hide what is wrong, were shown as passing."""
     shown = [nearest for nearest, _ in neighbours(str(tvm.ir.save_json(load(SYMBOLIC))))]
     news = [new for nearest in shown for _, new in nearest.edits]
-    assert {"another constant", "a static dim for a symbolic one"} <= {each.what for each in shown}
+    assert "a static dim for a symbolic one" in {each.what for each in shown}
     assert not [new for new in news if "= R\n" in f"{new}\n" or '"4"' in new]
     assert not [new for new in news if "(1, 3)" in new or "R.const(1.0" in new]
     assert all(sum(max(map(len, map(str.splitlines, each))) for each in one.edits) <= MOST_LINES for one in shown)

@@ -34,12 +34,12 @@ MOST_EDITS = 3
 
 _PROPERTY, _DEVICE = "another property of a function", "a tensor on no particular device"
 _ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
-_DTYPE, _OPERATOR, _CONSTANT, _RESULT = "another dtype", "another operator", "another constant", "another result"
+_DTYPE, _OPERATOR, _RESULT = "another dtype", "another operator", "another result"
 _KNOWN, _TENSOR, _RANK = "a known shape", "a tensor for a scalar", "another rank"
 _SHAPES = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
 _TELLING = {
     **dict.fromkeys((_PROPERTY, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE, _KNOWN, _TENSOR, _RANK), 0),
-    **dict.fromkeys((_OPERATOR, _CONSTANT), 1),
+    _OPERATOR: 1,
     _RESULT: 3,
 }
 """What tells more of the cause comes first.  With another result most of a module is dead code, which tells least;
@@ -185,12 +185,6 @@ def _tensors(found: re.Match[str]) -> Iterator[str]:
     yield f'R.const({found[2]}, "{found[1]}")'
 
 
-def _numbers(found: re.Match[str]) -> Iterator[str]:
-    for other in ("0.0", "2.0") if "." in found.group(1) else ("0", "2"):
-        if other != found.group(1):
-            yield f"R.const({other}, "
-
-
 def _names(found: re.Match[str]) -> Iterator[str]:
     """Yield another variable, or a parameter, for a result."""
     names = dict.fromkeys(re.findall(r"\b(\w+): (?:R|T)\.", found.string))
@@ -205,7 +199,6 @@ _SWAPS: tuple[tuple[str, str, Callable[[re.Match[str]], Iterable[str]]], ...] = 
     (_TENSOR, r"(?<=[(, ])T\.(\w+)\((-?[\d.]+)\)(?=[,)])", _tensors),
     (_ATTRIBUTE, r'(, \w+=)(True|False|-?\d+|"[^"\n]*"|None|\[[-\d, ]*\])(?=[,)])', _values),
     (_OPERATOR, rf"{_OPERATOR_NAME}\((\w+)(?=[,)])(?:, (\w+)(?=[,)]))?[^\n]*\)(?=\n)", _calls),
-    (_CONSTANT, r"R\.const\((-?[\d.]+), ", _numbers),
     (_RESULT, r"(?<=return )\w+(?=\n|$)", _names),
 )
 """What one match of a pattern is replaced by: attributes by other values, or the default; calls by another operator."""
