@@ -186,17 +186,15 @@ def _end_idle() -> None:
 
 def cut(name: str) -> None:
     """Run on every worker: shards of a session end where they are."""
-    session = _sessions.get(name)
-    if session is not None:
+    if (session := _sessions.get(name)) is not None:
         session.cut.set()
 
 
 def kill(name: str) -> None:
     """Run on every worker: end what is under way of a session at once."""
     _ended.add(name)
-    session = _sessions.get(name)
-    if session is not None:
-        session.cut.set()
+    cut(name)
+    if (session := _sessions.get(name)) is not None:
         session.stop.set()
         session.workers.kill()
 

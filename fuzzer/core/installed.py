@@ -137,7 +137,6 @@ def pip_command(release: Release) -> str:
 # The versions that a bug report needs; TVM is not imported, since the installed pair may be one that crashes.
 
 MISSING = "not installed"
-UNKNOWN = "unknown"
 _PACKAGES = (TVM, FFI, "apache-tvm-ffi-orcjit", "hypothesis", "numpy")
 _LIBRARIES = ("libtvm_compiler.so", "libtvm.so")  # of 0.27, of older releases and builds from source
 _WORDS = b"LLVM version "

@@ -106,7 +106,6 @@ class Phase(TextEnum):
     PREPARE = "prepare"
     FIRST_RUN = "first run"
     SECOND_RUN = "second run"
-    DIRECT_CALLS = "direct calls"
     SEQUENTIAL = "Sequential"
     BUILD_ORIGINAL = "build original"
     RUN_ORIGINAL = "run original"

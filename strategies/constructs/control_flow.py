@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvm import relax
@@ -53,12 +53,8 @@ def _draw_if(scope: Scope, step: Step, depth: int, condition: Any, inner: bool) 
     then_branch, then_values = _branch(scope, step, depth, results, inner)
     scope.renew()
 
-    def others(inside: set[Any]) -> list[Value]:
-        del inside  # a shape that is asked for by its dims has none of them
-        return [scope.tensor_like(v) for v in then_values]
-
     also = inner and scope.index(3) == 2
-    else_branch, else_values = _branch(scope, step, depth, others, also, repeated)
+    else_branch, else_values = _branch(scope, step, depth, _likes(scope, then_values), also, repeated)
     bounds = [_union(a, b) for a, b in zip(then_values, else_values, strict=True)]
     branches = (then_branch, else_branch)
     expr = relax.If(condition, *(branches[::-1] if scope.module.aimed and scope.flip() else branches))
@@ -69,6 +65,11 @@ def _draw_if(scope: Scope, step: Step, depth: int, condition: Any, inner: bool) 
     if scope.module.aimed and not scope.branches:
         scope.frame.planted.append(made)
     return made
+
+
+def _likes(scope: Scope, values: Sequence[Value]) -> Callable[[set[Any]], list[Value]]:
+    """Return what gives the like of values in a branch: what is asked for by its dims has no symbols from inside."""
+    return lambda _: [scope.tensor_like(value) for value in values]
 
 
 def _taken(scope: Scope, whole: Value) -> Value:
@@ -87,12 +88,7 @@ def _whole_tuple(scope: Scope) -> Value | None:
 
 def _of_tuples(scope: Scope, step: Step, depth: int, condition: Any, whole: Value) -> Value:
     """Draw an ``If`` of which one branch is a tuple at hand and nothing else, and the other one builds its like."""
-
-    def alike(inside: set[Any]) -> list[Value]:
-        del inside
-        return [scope.tensor_like(part) for part in whole.parts]
-
-    built, values = _branch(scope, step, depth, alike, False, tupled=True)
+    built, values = _branch(scope, step, depth, _likes(scope, whole.parts), False, tupled=True)
     bare = relax.SeqExpr([], whole.expr)
     bounds = [_union(a, b) for a, b in zip(whole.parts, values, strict=True)]
     branches = (built, bare) if scope.index(2) else (bare, built)

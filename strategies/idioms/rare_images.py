@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tvm import relax
 
@@ -11,7 +11,6 @@ from strategies.idioms.idiom import IdiomTable
 from strategies.idioms.parts import UNIT, added, joined, relu, tensor, times
 from strategies.scope.bounds import Bounds
 from strategies.scope.features import Feature
-from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value
 
@@ -23,13 +22,6 @@ _SIDE = 4
 """Rows and columns of images."""
 _IMAGES = ((1, 4, _SIDE, _SIDE), (1, 8, _SIDE, _SIDE))
 _REACH = Bounds(-4.0, 4.0).rounded()
-
-
-def _whole(scope: Scope, numbers: Sequence[object]) -> Value:
-    """Return a constant of integers."""
-    if scope.forbids(Feature.CONSTANTS):
-        raise Infeasible("constants are forbidden")
-    return Value(relax.const(numbers, "int64"), None)
 
 
 Step = Callable[[Scope, Value], Value]
@@ -97,7 +89,7 @@ def _cut(scope: Scope, value: Value) -> Value:
     if scope.flip():
         cut = op.strided_slice(value.expr, [scope.pick((1, 2, 3))], [0], [2], [1])
         return scope.emit(cut, value.bounds)
-    begin, end, step = (_whole(scope, row).expr for row in ([0, 0, 0, 0], [1, 4, 2, 4], [1, 1, 1, 2]))
+    begin, end, step = (relax.const(row, "int64") for row in ([0, 0, 0, 0], [1, 4, 2, 4], [1, 1, 1, 2]))
     return scope.emit(op.dynamic_strided_slice(value.expr, begin, end, step), value.bounds)
 
 
@@ -113,16 +105,16 @@ def _written(scope: Scope, value: Value) -> Value:
     shape = [int(dim) for dim in value.shape]
     way = scope.index(3)
     if way == 0:
-        indices = _whole(scope, [[0, 1], [0, 0]])
+        indices = relax.const([[0, 1], [0, 0]], "int64")
         updates = tensor(scope, [2, *shape[2:]])
-        call = op.scatter_nd(value.expr, indices.expr, updates.expr, "update")
+        call = op.scatter_nd(value.expr, indices, updates.expr, "update")
         return scope.emit(call, value.known.union(updates.known))
-    places = _whole(scope, [[[[2, 1, 0, 3]]]])
+    places = relax.const([[[[2, 1, 0, 3]]]], "int64")
     if way == 1:
         updates = tensor(scope, [1, 1, 1, 4])
-        call = op.scatter_elements(value.expr, places.expr, updates.expr, axis=3, reduction="update")
+        call = op.scatter_elements(value.expr, places, updates.expr, axis=3, reduction="update")
         return scope.emit(call, value.known.union(updates.known))
-    return scope.emit(op.gather_elements(value.expr, places.expr, axis=3), value.bounds)
+    return scope.emit(op.gather_elements(value.expr, places, axis=3), value.bounds)
 
 
 def _reduced(scope: Scope, value: Value) -> Value:

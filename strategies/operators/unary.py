@@ -77,7 +77,7 @@ def _within(lo: float, hi: float) -> Callable[[Bounds], Bounds]:
 
 
 def _monotone(function: Callable[[float], float]) -> Callable[[Bounds], Bounds]:
-    return lambda bounds: bounds.monotone(function)
+    return lambda bounds: Bounds(function(bounds.lo), function(bounds.hi))
 
 
 def _truth(bounds: Bounds) -> Bounds:

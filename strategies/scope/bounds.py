@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,10 +131,6 @@ class Bounds:
         """Return values after clipping to ``[lo, hi]``."""
         whole = self.integral and float(lo).is_integer() and float(hi).is_integer()
         return Bounds(min(max(self.lo, lo), hi), min(max(self.hi, lo), hi), whole)
-
-    def monotone(self, function: Callable[[float], float], integral: bool = False) -> Bounds:
-        """Return values of a non-decreasing function."""
-        return Bounds(function(self.lo), function(self.hi), integral)
 
     def floor(self) -> Bounds:
         """Return whole numbers by rounding in any direction: from the floor of ``lo`` to the ceiling of ``hi``."""

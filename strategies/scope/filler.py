@@ -56,14 +56,13 @@ _PLAIN = tuple(filler for filler in FILLERS if filler.integers)
 _ELEMENTWISE = (_PLAIN[2], *_PLAIN[:2], *_PLAIN[3:], FILLERS[10])
 
 
-def filled_with(scope: Scope, value: Value, *, plain: bool = False, device: int | None = None) -> Value:
+def filled_with(scope: Scope, value: Value, *, plain: bool = False) -> Value:
     """Bind a drawn operator of ``value``, a tensor; the result has its type.
 
     Args:
         scope: The scope.
         value: The operand.
         plain: Whether to leave out transcendental functions, which some passes rewrite.
-        device: As for ``Scope.emit``.
 
     Shrinks to ``permute_dims`` that leaves every dim where it is, which takes any tensor.
     """
@@ -71,12 +70,12 @@ def filled_with(scope: Scope, value: Value, *, plain: bool = False, device: int 
     signed = is_float(value.dtype) or value.dtype.startswith("int")
     if value.bounds is None or value.dtype in LOW_PRECISION or not signed or not scope.index(4):
         if value.dtype == "bool" and scope.index(4) > 1:
-            return scope.emit(op.logical_not(value.expr), Bounds(0, 1, True), device=device)
-        return scope.emit(op.permute_dims(value.expr, order), value.bounds, device=device)
+            return scope.emit(op.logical_not(value.expr), Bounds(0, 1, True))
+        return scope.emit(op.permute_dims(value.expr, order), value.bounds)
     filler = scope.pick(_PLAIN if plain else FILLERS)
     if value.known.magnitude > filler.most or not (filler.integers or is_float(value.dtype)):
-        return scope.emit(op.permute_dims(value.expr, order), value.bounds, device=device)
-    return scope.emit(filler.call(value.expr), _kept(value.dtype, filler.result(value.known)), device=device)
+        return scope.emit(op.permute_dims(value.expr, order), value.bounds)
+    return scope.emit(filler.call(value.expr), _kept(value.dtype, filler.result(value.known)))
 
 
 def elementwise(scope: Scope, value: Value) -> Value:

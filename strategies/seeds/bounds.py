@@ -44,18 +44,15 @@ def unproven(module: Any) -> str:
     return ""
 
 
-def bounds_of(module: Any, name: str, symbols: Mapping[Any, Range] | None = None) -> Value:
+def bounds_of(module: Any, name: str) -> Value:
     """Return what the result of a function lies in, part by part, for parameters of the default domain.
 
-    Args:
-        module: The module.
-        name: Name of the function.
-        symbols: Ranges of symbolic dims; those that are not named lie in :data:`~strategies.scope.dims.SYMBOL_RANGE`.
+    Symbolic dims lie in :data:`~strategies.scope.dims.SYMBOL_RANGE`.
 
     Raises:
         Unproven: when that cannot be argued.
     """
-    return _Analysis(module, symbols or {}).function(module[name], None)
+    return _Analysis(module).function(module[name], None)
 
 
 def parameter_value(ty: Any) -> Value:
@@ -72,9 +69,9 @@ def parameter_value(ty: Any) -> Value:
 
 
 class _Analysis:
-    def __init__(self, module: Any, symbols: Mapping[Any, Range]) -> None:
+    def __init__(self, module: Any) -> None:
         self.module = module
-        self.symbols = dict(symbols)
+        self.symbols: dict[Any, Range] = {}
         self.calls = 0
         self.local: dict[Any, tuple[Any, dict[Any, Value]]] = {}  # functions, and what is known where they are defined
 

@@ -56,7 +56,7 @@ def projection_left(ran: Any) -> str:
     """
     for name, function in relax_functions(ran.after):
         tuples: dict[Any, Any] = {}
-        read = _read(function)
+        read = used_variables(function)
         for place in places(function):
             value = place.value
             projected = tuples.get(value.tuple_value) if isinstance(value, relax.TupleGetItem) else None
@@ -101,14 +101,6 @@ def _read_outside(function: Any) -> tuple[dict[Any, Any], set[Any]]:
     for sequence in sequences(function):
         outside.update(var for var in variables_read(sequence.body) if var in homes)
     return homes, outside
-
-
-def _read(function: Any) -> set[Any]:
-    """Return all variables that are read somewhere in a function."""
-    read = {var for place in places(function) for var in read_inside(place.value)}
-    for sequence in sequences(function):
-        read.update(variables_read(sequence.body))
-    return read
 
 
 def _dims(var: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from tvm import relax, tirx
 
 from relaxkit.ir.walk import operator_of, places
 
-MOST_BRANCHES = 6
+MOST_WAYS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +29,19 @@ class PathStep:
 
 
 def ways(function: Any) -> Iterator[list[PathStep]]:
-    """Yield the ways through a Relax function: all of them up to 64, and a few of more.
+    """Yield the ways through a Relax function, at most 64 of those that its branches make together.
 
     Local functions are values here: what they bind is no step of the function around them.
     """
     branching = [place.value for place in places(function) if place.local == 0 and isinstance(place.value, relax.If)]
     seen: set[tuple[int, ...]] = set()
-    for choice in _choices_of(len(branching)):
+    for choice in itertools.islice(itertools.product((1, 0), repeat=len(branching)), MOST_WAYS):
         taken = dict(zip(branching, choice, strict=True))
         met: list[int] = []
         steps = list(_steps_in(function.body, taken, met))
         if tuple(met) not in seen:
             seen.add(tuple(met))
             yield [*steps, PathStep(None, function.body.body)]
-
-
-def _choices_of(count: int) -> Iterator[tuple[int, ...]]:
-    if count <= MOST_BRANCHES:
-        yield from itertools.product((1, 0), repeat=count)
-        return
-    yield (1,) * count
-    yield (0,) * count
-    for index in range(min(count, 2**MOST_BRANCHES)):
-        yield tuple(int(other != index) for other in range(count))
 
 
 def _steps_in(sequence: Any, taken: Mapping[Any, int], met: list[int]) -> Iterator[PathStep]:
