@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 
 _asked = functools.partial(Elsewhere, "fuzzer.triage.questions")
 ELEMENTARY = (
-    "Normalize",
-    "CanonicalizeBindings",
-    "EliminateCommonSubexpr",
-    "DeadCodeElimination",
-    "RemovePurityChecking",
-)
+    "Normalize", "CanonicalizeBindings", "EliminateCommonSubexpr", "DeadCodeElimination", "RemovePurityChecking",
+)  # fmt: skip
 """What other passes run inside, or rewrite with, the simplest first; all of them take no arguments."""
 _NESTED = ("ill-formed", "signature")
 _FORMS = (OracleName.WELL_FORMED, OracleName.IDEMPOTENCE)

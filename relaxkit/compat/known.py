@@ -63,16 +63,9 @@ def numbers(version: str) -> tuple[int, ...]:
 # from source is treated by what it has.
 
 _HOMES = (
-    "transform",
-    "backend",
-    "backend.adreno.transform",
-    "distributed.transform",
-    "training.utils",
-    "dpl",
-    "binding_rewrite",
-    "analysis",
-    "testing.transform",
-)
+    "transform", "backend", "backend.adreno.transform", "distributed.transform", "training.utils", "dpl",
+    "binding_rewrite", "analysis", "testing.transform",
+)  # fmt: skip
 """Modules of ``tvm.relax`` that hold passes."""
 
 

@@ -4,14 +4,7 @@ from relaxkit.runtime.compile.diskcache import DiskCache, default_directory
 from relaxkit.runtime.compile.fast_lowering import movable_constants, private_constants
 from relaxkit.runtime.compile.kernels import KernelCache
 from relaxkit.runtime.compile.lowering import lower
-from relaxkit.runtime.run import (
-    Program,
-    Session,
-    cxx_available,
-    judge_of_record,
-    plain_build,
-    session,
-)
+from relaxkit.runtime.run import Program, Session, cxx_available, judge_of_record, plain_build, session
 from relaxkit.runtime.values import ExecMode, Opaque, ShapeValue, Value, from_tvm, to_tvm
 
 __all__ = [

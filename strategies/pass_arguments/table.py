@@ -209,12 +209,7 @@ ROWS: tuple[PassRow, ...] = (
     PassRow("RewriteDataflowReshape", weight=397, aimed_weight=13, finds=calls_any(*_RESHAPES)),
     PassRow("RunCodegen", run_codegen, weight=1720, aimed_weight=39, meant_for=lambda facts: facts.external),
     PassRow("SpecializePrimFuncBasedOnCallSite", weight=89, aimed_weight=3),
-    PassRow(
-        "SplitCallTIRByPattern",
-        split,
-        weight=1600,
-        finds=lambda facts: "matched_kernel" in facts.idioms,
-    ),
+    PassRow("SplitCallTIRByPattern", split, weight=1600, finds=lambda facts: "matched_kernel" in facts.idioms),
     PassRow("SplitLayoutRewritePreproc", weight=144),
     PassRow("StaticPlanBlockMemory", weight=95, aimed_weight=7),
     PassRow("ToMixedPrecision", mixed_precision, weight=38, aimed_weight=3, finds=calls_any("matmul", *_CONVOLUTIONS)),

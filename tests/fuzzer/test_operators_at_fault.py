@@ -357,6 +357,54 @@ class Unsigned:
         return cls.f1(x)
 
 
+@I.ir_module
+class Alone:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        with R.dataflow():
+            lv = R.concat((x,), axis=0)
+            lv1 = R.sum(lv)
+            R.output(lv1)
+        return lv1
+
+
+@I.ir_module
+class Crossed:
+    @R.function(private=True)
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1, 1), "float32"):
+        with R.dataflow():
+            lv = R.outer(x, x)
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
+class Summed:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        with R.dataflow():
+            lv = R.sum(x)
+            lv1 = R.min(lv)
+            R.output(lv1)
+        return lv1
+
+
+@I.ir_module
+class Middle:
+    @R.function
+    def main(x: R.Tensor((1, 1), "float32")) -> R.Tensor((1, 1), "float32"):
+        return R.median(x, axis=None, keepdims=True)
+
+
+@I.ir_module
+class Meshed:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tuple(
+        R.Tensor((1, 2), "float32"), R.Tensor((1, 2), "float32")
+    ):
+        return R.meshgrid((x1, x), indexing="xy")
+
+
 MATCHED = (
     'relax.transform.FuseOpsByPattern([("of.both", is_op("relax.permute_dims")(is_op("relax.reshape")'
     "(wildcard(), wildcard())))])"
@@ -406,11 +454,19 @@ def test_no_lowering_is_blamed_for_what_a_pass_that_lowers_nothing_makes_of_type
         (Attended, "relax.transform.AttachAttrLayoutFreeBuffers()", OracleName.ROUNDTRIP, "s_tir.renew_defs"),
         (Unsigned, "relax.transform.LegalizeOps()", OracleName.WELL_FORMED, "lowering of relax.variance"),
         (Closing, "relax.transform.FuseTIR()", OracleName.IDEMPOTENCE, "RemoveUnusedParameters"),
+        # The adjoint of a tuple of one is no tuple.
+        (Alone, 'relax.transform.Gradient("main")', OracleName.CRASH, "relax.concat (its FPrimalGradient)"),
+        # It has a policy that asks for one, and none.
+        (Crossed, "relax.transform.ToMixedPrecision()", OracleName.CRASH, "relax.outer (its FInferMixedPrecision)"),
+        # It is min that refuses the layout.
+        (Summed, "relax.transform.ConvertLayout({})", OracleName.CRASH, "relax.sum (its FRelaxInferLayout)"),
+        (Middle, 'relax.get_pipeline("default")', OracleName.WELL_FORMED, "lowering of relax.median"),
+        (Meshed, 'relax.get_pipeline("default")', OracleName.WELL_FORMED, "type inference of meshgrid"),
     ],
 )
 def test_what_a_pass_only_exposes_or_calls_is_blamed(
     worker: IsolatedWorker, module: Any, judged: str, oracle: OracleName, blame: str
 ) -> None:
-    name = judged.removeprefix("relax.transform.").partition("(")[0]
+    name = "build:default" if "pipeline" in judged else judged.removeprefix("relax.transform.").partition("(")[0]
     case = Case(str(tvm.ir.save_json(module)), (PassRef(name, judged),), 0)
     assert weighed(worker, case, oracle).blame == blame

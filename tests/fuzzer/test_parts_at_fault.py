@@ -312,6 +312,19 @@ class TwoBlocks:
         return lv2
 
 
+@I.ir_module
+class Replaced:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            _lv = R.abs(x)
+            lv1 = R.sin(x)
+            lv2: R.Tensor("float32", ndim=1) = R.exp(lv1)
+            lv3 = R.match_cast(lv2, R.Tensor((1,), "float32"))
+            R.output(lv3)
+        return lv3
+
+
 _EDIT = """relax.transform.function_pass(lambda f, mod, _: next(([edit := relax.DataflowBlockRewrite(k, f), {edit},
 edit.mutated_root_fn()][-1] for k in f.body.blocks if isinstance(k, relax.DataflowBlock) for b in k.bindings
 if isinstance(b.value, relax.Call){when}), f), opt_level=0, name="DataflowBlockRewrite")"""
@@ -327,6 +340,13 @@ if isinstance(b.value, relax.Call){when}), f), opt_level=0, name="DataflowBlockR
             "relax.analysis.udchain",
         ),
         (TwoBlocks, "edit.add(b.value)", "", "DataflowBlockRewrite"),
+        # The old lv2 stays in the cast, of which the analysis knows nothing: nobody asks it.
+        (
+            Replaced,
+            "edit.replace_all_uses(b.value.args[0], k.bindings[0].var)",
+            " and b.value.args[0] in [each.var for each in k.bindings[1:]]",
+            "DataflowBlockRewrite",
+        ),
     ],
 )
 def test_an_analysis_is_blamed_where_it_is_wrong_of_the_variable(
@@ -527,10 +547,82 @@ def declared(x: Any, values: list[Callable[[Any], Any]], types: list[Any]) -> An
 
 
 _PLANE, _LINE = R.Tensor((1, 1), "float32"), R.Tensor((1,), "float32")
+_SCALAR = relax.Var("x", R.Tensor((), "float32"))
 
 
 def _turned(x: Any) -> Any:
     return relax.op.layout_transform(x, lambda i, j: (j, i))
+
+
+@I.ir_module
+class Branching:
+    @R.function(private=True)
+    def main(x: R.Tensor(("n",), "float32"), x1: R.Tensor((), "bool")) -> R.Tuple(
+        R.Tensor(("n",), "float32"), R.Tensor(("n",), "float32")
+    ):
+        n = T.int64()
+        if x1:
+            lv1 = x, x
+        else:
+            with R.dataflow():
+                lv = R.match_cast(x, R.Tensor((n,), "float32"))
+                R.output(lv)
+            lv1 = x, x
+        return lv1
+
+
+def test_the_rewriter_is_blamed_for_what_a_second_run_changes_where_the_pass_does_nothing_else(
+    worker: IsolatedWorker,
+) -> None:
+    found = weighed(worker, case_of(Branching, "ReorderTakeAfterMatmul"), OracleName.IDEMPOTENCE)
+    assert found.blame == "relax.dpl.rewrite_call"
+    assert "does the same to the module by itself" in found.grounds
+
+
+@I.ir_module
+class Split:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.abs(x)
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tuple(R.Tensor((1,), "float32"), R.Tensor((1,), "float32")):
+        cls = Split
+        with R.dataflow():
+            lv = R.abs(x)
+            lv1 = cls.f1(x)
+            lv2 = R.abs(lv)
+            R.output(lv1, lv2)
+        return (lv1, lv2)
+
+
+_INLINES = """relax.transform.function_pass(lambda f, mod, _: f.inline_functions({var: mod[var] for var in
+relax.analysis.all_global_vars(f)}), opt_level=0, name="inline_functions")"""
+
+
+@I.ir_module
+class Forced:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        return R.call_packed("testing.echo", x, ty_args=(R.Tensor((1,), "float32"),))
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return Forced.f1(x)
+
+
+@pytest.mark.parametrize(
+    ("module", "part"),
+    [
+        (Split, "block builder"),
+        (Forced, "inline_functions"),  # the body of a function that is forced to be pure may not stand in another
+    ],
+)
+def test_the_block_builder_is_blamed_for_a_block_that_it_splits_for_a_body(
+    worker: IsolatedWorker, module: Any, part: str
+) -> None:
+    assert blamed(worker, module, "inline_functions", _INLINES, OracleName.WELL_FORMED) == part
 
 
 @pytest.mark.parametrize(
@@ -553,6 +645,15 @@ def _turned(x: Any) -> Any:
                 [relax.TensorType(dtype=""), _LINE, _LINE, R.Tensor((1,))],
             ),
             "relax.dpl.rewrite_call",
+        ),
+        (  # the two comparisons are merged, before what is computed of them fails elsewhere
+            "OptimizeLayoutTransform",
+            declared(
+                _SCALAR,
+                [*[lambda _: relax.op.greater(_SCALAR, relax.const(0.0))] * 2, lambda x: relax.op.logical_or(x, x)],
+                [R.Tensor("bool"), R.Tensor((), "bool"), relax.TensorType((), "")],
+            ),
+            "EliminateCommonSubexpr",
         ),
     ],
 )

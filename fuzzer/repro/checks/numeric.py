@@ -33,20 +33,12 @@ from relaxkit.passes.contract import NumericPromise
 from relaxkit.runtime import ExecMode
 
 NUMERIC_PIECES = (
-    "relaxkit/runtime/values.py",
-    "relaxkit/runtime/compile/lowering.py",
-    "relaxkit/runtime/compile/linking.py",
-    "relaxkit/runtime/run.py",
-    "relaxkit/runtime/poison.py",
-    "oracles/measure/comparison.py",
-    "oracles/calling/frame.py",
-    "oracles/calling/parameters.py",
-    "oracles/calling/lazy.py",
-    "oracles/calling/gradient.py",
-    "oracles/calling/compose.py",
-    "oracles/measure/finite_differences.py",
+    "relaxkit/runtime/values.py", "relaxkit/runtime/compile/lowering.py", "relaxkit/runtime/compile/linking.py",
+    "relaxkit/runtime/run.py", "relaxkit/runtime/poison.py", "oracles/measure/comparison.py",
+    "oracles/calling/frame.py", "oracles/calling/parameters.py", "oracles/calling/lazy.py",
+    "oracles/calling/gradient.py", "oracles/calling/compose.py", "oracles/measure/finite_differences.py",
     "fuzzer/repro/pieces/numeric.py",
-)
+)  # fmt: skip
 _REPEATED = ("output-overwritten", "later-call-differs")
 
 

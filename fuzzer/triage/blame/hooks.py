@@ -32,19 +32,18 @@ def gradient(failed: FailedCase) -> Blame:
 def hook_wrong(failed: FailedCase) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives something else than is asked."""
     what = "it drops an operand, an attribute or the operator, or its result has another form than the call"
-    reason, silent = f"{failed.step.ref.name} calls it, and {what}", failed.verdict.oracle is not OracleName.CRASH
+    judged, silent = failed.step.ref.name, failed.verdict.oracle is not OracleName.CRASH
     for call, hook in _hooked(failed.step.contract.hook, expressions_in(failed.given)):
         with contextlib.suppress(Exception):  # what it raises was asked for before
             if hook.is_wrong(call):
-                return _of_hook(hook, call, reason, silent)
+                has = operator_has(operator_of(call), hook.attribute)
+                return _of_hook(hook, call, f"{judged} calls it, and {what if has else 'there is none'}", silent)
     return None
 
 
 def _hooked(hook: Hook | None, values: Iterable[Any]) -> Iterator[tuple[Any, Hook]]:
-    """Yield the calls of operators that have a function which a pass calls."""
-    for value in values if hook is not None else ():
-        if hook is not None and (name := operator_of(value)) and operator_has(name, hook.attribute):
-            yield value, hook
+    """Yield the calls of operators, of which a pass calls a function."""
+    return ((value, hook) for value in values if hook is not None and operator_of(value))
 
 
 def _of_hook(hook: Hook, call: Any, reason: str, silent: bool = False) -> Blame:
@@ -73,6 +72,7 @@ def hook_raising(failed: FailedCase) -> Blame | None:
     given = failed.made if failed.verdict.oracle is OracleName.IDEMPOTENCE else failed.given
     desired = argument(step.ref, lambda value: isinstance(value, dict)) or {}
     bound = {place.value: place.var for _, function in relax_functions(given) for place in places(function)}
+    values = {var: value for value, var in bound.items()}
     for call, hook in _hooked(step.contract.hook, bound):
         try:
             if hook.attribute == LAYOUTS:
@@ -83,7 +83,11 @@ def hook_raising(failed: FailedCase) -> Blame | None:
                 hook.is_wrong(call)
         except Exception as error:
             if same(evidence_of(error), failed.evidence):
-                return _of_hook(hook, call, f"{step.ref.name} calls it, and it raises the same error by itself")
+                read = [(values[var], layouts[var]) for var in relax.analysis.free_vars(call) if var in layouts]
+                # Nested ones have no layout of their own, and those of unknown rank have none.
+                makers = [maker for maker, of in read if not getattr(of, "is_unknown_dim", True) and of.layout is None]
+                why = "gives the next an undefined layout" if makers else "raises the same error by itself"
+                return _of_hook(hook, next(iter(makers), call), f"{step.ref.name} calls it, and it {why}")
     return None
 
 

@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import tvm
 from tvm import relax
+from tvm.relax.utils import copy_with_new_vars
 
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.triage.blame.failed_case import CONTRADICTION, SIGNATURE, FailedCase, calls_in, same
@@ -132,7 +134,8 @@ def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[
 
 @relax.expr_functor.mutator
 class Rebuilder(relax.PyExprMutator):
-    """Rebuilds functions: with other types of parameters, or an expression of its own for each use of some variables.
+    """Rebuilds functions: with other types of parameters, an expression of its own for each use of some variables, or
+    the bodies of functions in the place of calls.
 
     Attributes:
         operator: Of the call that it came to.
@@ -140,9 +143,9 @@ class Rebuilder(relax.PyExprMutator):
 
     operator = ""
 
-    def __init__(self, module: Any, repeated: Mapping[Any, Any] = MappingProxyType({})) -> None:
+    def __init__(self, module: Any, repeated: Mapping[Any, Any] = MappingProxyType({}), inlines: bool = False) -> None:
         super().__init__(module)
-        self._module, self._repeated = module, repeated
+        self._module, self._repeated, self._inlines = module, repeated, inlines
 
     def module(self) -> Any:
         """Return the rebuilt module."""
@@ -163,9 +166,14 @@ class Rebuilder(relax.PyExprMutator):
         return body
 
     def visit_call_(self, call: Any) -> Any:
-        """Note the operator."""
+        """Note the operator, or put the body of the function there."""
         self.operator = (operator_of(call) or "a call").removeprefix("relax.")
-        return super().visit_call_(call)
+        made = super().visit_call_(call)
+        callee = self._module[call.op] if self._inlines and isinstance(call.op, tvm.ir.GlobalVar) else None
+        if not isinstance(callee, relax.Function):
+            return made
+        copied = copy_with_new_vars(callee)
+        return copied.bind_params(dict(zip(copied.params, made.args, strict=True))).body
 
     def visit_var_(self, var: Any) -> Any:
         """Emit the expression once more."""

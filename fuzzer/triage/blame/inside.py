@@ -6,10 +6,11 @@ import contextlib
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 from tvm.relax.dpl import is_op, rewrite_call, wildcard
 from tvm.relax.utils import copy_with_new_vars
@@ -63,22 +64,46 @@ _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
 """Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
 
 
+def _parts(failed: FailedCase) -> Iterator[tuple[str, Any]]:
+    """Yield the elementary passes, and then the functions, inside of the judged pass, as passes by themselves."""
+    inside = failed.step.contract.inside
+    yield from ((name, getattr(relax.transform, name)()) for name in ELEMENTARY if name in inside)
+    yield from ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](failed.given))
+
+
 def pass_inside(failed: FailedCase) -> Blame | None:
     """Find the pass, or the function, inside of the judged one that does the same by itself."""
     step, given, elementary = failed.step, failed.given, failed.elementary
     # Its own is asked first: to see what runs inside is to run the pass once more.
     if not failed.is_own and elementary not in (*step.contract.inside, *names_inside(failed.built, given)):
         return None
-    named = [(name, each) for name in _PARTS.keys() & step.contract.inside for each in _PARTS[name](given)]
-    made = ((name, apply(each, given).module) for name, each in named)
+    made = ((name, apply(each, given).module) for name, each in _parts(failed) if name in _PARTS)
     shown = (
         name
         for name, module in made
         if module is not None and shows(module, failed.evidence) and not _only_shares(failed, module)
     )
-    name = next(shown, "") if failed.is_own else elementary
-    if name:
-        return Blame(name, f"it fails in the same way by itself, and {step.ref.name} runs it")
+    name, reason = next(shown, "") if failed.is_own else elementary, "it fails in the same way by itself"
+    if name in _PARTS and (inner := _spoiling(step.contract.inside, given)):
+        name, reason = inner, "it makes an ill-formed module of the same input by itself"
+    return Blame(name, f"{reason}, and {step.ref.name} runs it") if name else None
+
+
+def _spoiling(inside: Collection[str], module: Any) -> str:
+    """Return the first of the elementary passes inside that makes an ill-formed module of a well-formed one, if any."""
+    made = ((each, apply(getattr(relax.transform, each)(), module).module) for each in ELEMENTARY if each in inside)
+    found = (name for name, other in made if other is not None and unsound(other))
+    return "" if unsound(module) else next(found, "")
+
+
+def nothing_else(failed: FailedCase) -> Blame | None:
+    """Blame what runs inside of the judged pass, where both runs of that do the same to the module."""
+    step, once = failed.step, failed.made
+    runs = [(failed.given, once), (once, apply(failed.built, once).module)]
+    for name, part in _parts(failed):
+        made = [(apply(part, given).module, made) for given, made in runs]
+        if all(None not in pair and tvm_ffi.structural_equal(*pair, map_free_vars=True) for pair in made):
+            return Blame(name, f"it does the same to the module by itself, and {step.ref.name} runs it")
     return None
 
 
@@ -131,22 +156,36 @@ def sharing_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdi
 
 
 def analysis_inside(failed: FailedCase) -> Blame | None:
-    """Blame an analysis that the pass asks, where it is wrong of a variable that the pass leaves undefined."""
+    """Blame an analysis that the pass asks, where it is wrong of a variable that the pass takes out of its block."""
     functions = [] if failed.made is None else [function for _, function in relax_functions(failed.made)]
     undefined = {str(var.name) for function in functions for var in _undefined(function)}
     for question in inspect.unwrap(use_missed)(Ran(failed.given, failed.given, {})) if undefined else ():
-        name, var = question.asked, question.of["read"].name
-        if name in failed.step.contract.inside and var in undefined and question.contradiction():
-            return Blame(name, f"what it says of {var} is wrong, and {failed.step.ref.name} asks it")
+        name, read, block = question.asked, question.of["read"], {each.var for each in question.of["block"].bindings}
+        taken = read in block and read.name in undefined
+        if taken and name in failed.step.contract.inside and question.contradiction():
+            return Blame(name, f"what it says of {read.name} is wrong, and {failed.step.ref.name} asks it")
     return None
 
 
 def _undefined(function: Any) -> Iterator[Any]:
-    """Yield the variables that bindings of a function use before it has defined them, if it does."""
-    defined = {*function.params}
+    """Yield the variables that bindings of a function use before it has defined one of their name, if it does."""
+    defined = {str(param.name) for param in function.params}
     for place in places(function):
-        yield from (var for var in relax.analysis.free_vars(place.value) if var not in defined)
-        defined.add(place.var)
+        yield from (var for var in relax.analysis.free_vars(place.value) if str(var.name) not in defined)
+        defined.add(str(place.var.name))
+
+
+def nested(failed: FailedCase) -> Blame | None:
+    """Blame the block builder for blocks that it splits for the bodies of functions, which inlining gives it."""
+    copies = "relax.utils.copy_with_new_vars" in failed.step.contract.inside
+    if not copies or not names_any(failed.evidence, ["DataflowVar "]):
+        return None
+    with contextlib.suppress(Exception):  # a module that cannot be rebuilt
+        if shows(Rebuilder(failed.given, inlines=True).module(), failed.evidence):
+            return Blame(
+                str(Culprit.BUILDER), "it does the same to bodies of functions in the place of calls, by itself"
+            )
+    return None
 
 
 def spoiler(failed: FailedCase) -> Blame | None:
@@ -155,11 +194,8 @@ def spoiler(failed: FailedCase) -> Blame | None:
         return None
     (maker, entered), reason = running[-1], "it makes an ill-formed module, on which a later pass raises an error"
     parts = CONTRACTS[maker].inside if maker in CONTRACTS else ()
-    for name in (each for each in ELEMENTARY if each in parts):  # functions, which no instrument sees
-        made = apply(getattr(relax.transform, name)(), entered).module
-        if made is not None and unsound(made):
-            return Blame(name, f"{maker} calls its function, and {reason}")
-    return Blame(maker, reason)
+    name = _spoiling(parts, entered)  # functions, which no instrument sees
+    return Blame(name, f"{maker} calls its function, and {reason}") if name else Blame(maker, reason)
 
 
 def stale(failed: FailedCase) -> Blame | None:

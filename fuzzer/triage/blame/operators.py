@@ -35,7 +35,9 @@ def lowering(failed: FailedCase) -> Blame | None:
     reason = "a single call to it, with operands of known types, fails in the same way without the pass"
     for operator, alone in calls_alone(made if failed.evidence.kind in UNBUILT else failed.given):
         if shows(alone, failed.evidence):
-            return Blame(f"{Culprit.LOWERING} of {operator}", reason, failed.evidence.kind in DECLARED)
+            declared = failed.evidence.kind in DECLARED
+            inferred = _inferred(operator, alone, made_by(Trait.LEGALIZES, alone)) if declared else None
+            return inferred or Blame(f"{Culprit.LOWERING} of {operator}", reason, declared)
     return None
 
 
@@ -51,22 +53,22 @@ def retyped(failed: FailedCase, given: Any = None) -> Blame | None:
         before, after = without_agreed_devices(alone[NAME].ret_ty, legal[NAME].body.body.ty)
         if not before.is_base_of(after):
             dtypes = [[getattr(leaf, "dtype", None) for leaf in flat(each)] for each in (before, after)]
-            if _is_documented(alone, after):
-                part, reason = operator.removeprefix("relax."), "what it is lowered to has the documented shape"
-                return Blame(f"{Culprit.TYPE_INFERENCE} of {part}", reason)
             reason = "it changes the type of a single call to the operator"
-            return Blame(f"{Culprit.LOWERING} of {operator}", reason, dtypes[0] != dtypes[1])
+            blame = Blame(f"{Culprit.LOWERING} of {operator}", reason, dtypes[0] != dtypes[1])
+            return _inferred(operator, alone, legal) or blame
     return None
 
 
-def _is_documented(alone: Any, lowered: Any) -> bool:
-    """Say whether a call of zeros has, as documented, the shape of a type, which is not the call's own."""
-    shapes = [static_dims(each) for each in (alone[NAME].ret_ty, lowered)]
+def _inferred(operator: str, alone: Any, legal: Any) -> Blame | None:
+    """Blame type inference where a call of zeros has the documented shapes as it is lowered, and others as inferred."""
+    types = [flat(each) for each in (alone[NAME].ret_ty, legal[NAME].body.body.ty)]
     with contextlib.suppress(Exception):  # of which nothing is documented
         zeros = tuple(np.zeros(static_dims(each.ty) or (), str(each.ty.dtype)) for each in alone[NAME].params)
-        shape = np.shape(Interpreter(alone).call(NAME, zeros))
-        return [each is not None and tuple(each) == shape for each in shapes] == [False, True]
-    return False
+        shapes = [[*each.shape] for each in arrays_in(Interpreter(alone).call(NAME, zeros))]
+        if [[static_dims(leaf) for leaf in each] == shapes for each in types] == [False, True]:
+            part = operator.removeprefix("relax.")
+            return Blame(f"{Culprit.TYPE_INFERENCE} of {part}", "what it is lowered to has the documented shape")
+    return None
 
 
 def calls_alone(module: Any) -> Iterator[tuple[str, Any]]:

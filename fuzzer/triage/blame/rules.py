@@ -7,11 +7,11 @@ from collections.abc import Callable
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
+from fuzzer.triage.blame import inside
 from fuzzer.triage.blame.behind import loses_infos, overwriting, pass_behind, reader
 from fuzzer.triage.blame.failed_case import DECLARED, SIGNATURE, UNBUILT, FailedCase
 from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong, layout
 from fuzzer.triage.blame.inference import builder, inference, inference_of_others, placing
-from fuzzer.triage.blame.inside import analysis_inside, matcher, pass_inside, printer, sharing, spoiler, stale, writer
 from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Notation, Verdict
 from oracles.gradient.oracle import KIND as WRONG_GRADIENT
@@ -56,19 +56,16 @@ def _is_of_a_step(failed: FailedCase) -> bool:
     return failed.index is not None
 
 
-def _crashes(failed: FailedCase) -> bool:
-    return failed.verdict.oracle is OracleName.CRASH
+def _is_by(oracle: OracleName) -> _When:
+    return lambda failed: failed.verdict.oracle is oracle
+
+
+_crashes = _is_by(OracleName.CRASH)
 
 
 def _lowers(failed: FailedCase) -> bool:
-    contract = failed.step.contract
-    return Trait.LOWERS_OPERATORS in contract.traits or the_pass(Trait.LEGALIZES) in contract.inside
-
-
-def _is_of_a_lowering(failed: FailedCase) -> bool:
-    """Say whether TVM's own code raises, or the judged pass, which lowers operators, changes what types it finds."""
-    placed = _crashes(failed) and symptom_of_verdict(failed.verdict).place != ""
-    return placed or (_lowers(failed) and failed.evidence.kind in DECLARED)
+    named = (*failed.step.contract.inside, failed.elementary)
+    return Trait.LOWERS_OPERATORS in failed.step.contract.traits or the_pass(Trait.LEGALIZES) in named
 
 
 def _is_of_kind(*kinds: str) -> _When:
@@ -105,20 +102,23 @@ _UNBUILT_RULES: tuple[_Rule, ...] = (
     _if(_is_of_a_step, layout),
     lowering,
     _if(_is_of_kind("run-error"), retyped),
-    *(_if(_is_of_a_step, each) for each in (pass_inside, sharing, unlowered)),
+    *(_if(_is_of_a_step, each) for each in (inside.pass_inside, inside.sharing, unlowered)),
 )
 _FORM_RULES: tuple[_Rule, ...] = (
     _function,
     _if(_is_of_kind(*_OTHERWISE), hook_wrong),
-    *(_if(_crashes, each) for each in (printer, matcher, spoiler)),
-    _if(_is_of_kind("ill-formed", SIGNATURE), stale),
-    analysis_inside,
-    pass_inside,
-    sharing,
+    *(_if(_crashes, each) for each in (inside.printer, inside.matcher, inside.spoiler)),
+    _if(_is_of_kind("ill-formed", SIGNATURE), inside.stale),
+    inside.analysis_inside,
+    _if(lambda failed: failed.evidence.kind in DECLARED and _lowers(failed), lowering),
+    _if(_is_by(OracleName.IDEMPOTENCE), inside.nothing_else),
+    _if(_is_of_kind("ill-formed"), inside.nested),
+    inside.pass_inside,
+    inside.sharing,
     hook_raising,
     inference,
     builder,
-    _if(_is_of_a_lowering, lowering),
+    _if(lambda failed: _crashes(failed) and symptom_of_verdict(failed.verdict).place != "", lowering),
     _if(lambda failed: _crashes(failed) and _lowers(failed), retyped),
     _if(_crashes, hook_wrong),
     placing,
@@ -135,8 +135,8 @@ _RULES: tuple[tuple[_When, tuple[_Rule, ...]], ...] = (
     (_is_of_a_gradient, (gradient,)),
     (_is_not_loaded, (reader,)),
     (lambda failed: failed.index is None, ()),
-    (_modifies, (writer,)),
-    (lambda failed: failed.verdict.oracle is OracleName.NUMERIC, (_if(_is_of_kind(*_OTHERWISE), hook_wrong),)),
+    (_modifies, (inside.writer,)),
+    (_is_by(OracleName.NUMERIC), (_if(_is_of_kind(*_OTHERWISE), hook_wrong),)),
     (lambda _: True, _FORM_RULES),
 )
 """The rules of each kind of failure, by the first that holds: none where the judged pass is at fault."""

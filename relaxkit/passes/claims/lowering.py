@@ -27,20 +27,10 @@ STAGES = "python/tvm/relax/pipeline.py: the passes in it, each of which claims t
 DESTINATION_PASSING = ("relax.call_tir", "relax.call_tir_inplace", "relax.call_dps_packed")
 PURE_FORMS = ("relax.call_pure_packed", "relax.call_inplace_packed", "relax.invoke_pure_closure")
 BUILTINS = (
-    "relax.builtin.alloc_tensor",
-    "relax.call_py_func",
-    "relax.invoke_closure",
-    "relax.make_closure",
-    "relax.memory.alloc_storage",
-    "relax.memory.alloc_tensor",
-    "relax.memory.kill_storage",
-    "relax.memory.kill_tensor",
-    "relax.reshape",
-    "relax.shape_of",
-    "relax.tensor_to_shape",
-    "relax.to_vdevice",
-    "relax.vm.call_tir_dyn",
-)
+    "relax.builtin.alloc_tensor", "relax.call_py_func", "relax.invoke_closure", "relax.make_closure",
+    "relax.memory.alloc_storage", "relax.memory.alloc_tensor", "relax.memory.kill_storage", "relax.memory.kill_tensor",
+    "relax.reshape", "relax.shape_of", "relax.tensor_to_shape", "relax.to_vdevice", "relax.vm.call_tir_dyn",
+)  # fmt: skip
 """Operators that ``LowerRuntimeBuiltin`` lowers: the list in src/relax/backend/vm/lower_runtime_builtin.cc."""
 
 

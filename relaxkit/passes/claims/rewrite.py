@@ -185,9 +185,12 @@ def _meaning(call: Any) -> tuple[str, ...]:
 def inferred_otherwise(call: Any) -> bool:
     """Say whether the function by which an operator infers its mixed precision gives another call than it takes.
 
-    src/relax/transform/to_mixed_precision.cc calls it for the dtypes of what the operator gives.
+    src/relax/transform/to_mixed_precision.cc calls it for the dtypes of what the operator gives; each that is always
+    computed in float16 must have one.
     """
-    made = call.op.get_attr(PRECISIONS)(call, "float16")
+    if (infer := call.op.get_attr(PRECISIONS)) is None:
+        return _always_narrow(operator_of(call))
+    made = infer(call, "float16")
     return _meaning(made) != _meaning(call) or len(made.args) != len(call.args)
 
 

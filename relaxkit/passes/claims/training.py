@@ -19,7 +19,7 @@ _SUFFIX = "_adjoint"
 
 
 def derived_otherwise(call: Any) -> bool:
-    """Say whether the function by which an operator is differentiated forgets an operand or the operand's shape.
+    """Say whether the function by which an operator is differentiated forgets an operand, its shape or that it nests.
 
     src/relax/transform/gradient.cc calls it, and takes a gradient for each operand.
     """
@@ -27,8 +27,10 @@ def derived_otherwise(call: Any) -> bool:
     builder._begin_binding_block()
     given = [builder.normalize(each) for each in call.op.get_attr(GRADIENTS)(result, call, result, builder)]
     builder._end_block()
-    shapes = [(static_dims(each.ty), static_dims(operand.ty)) for each, operand in zip(given, call.args, strict=False)]
-    return len(given) != len(call.args) or any(None not in pair and pair[0] != pair[1] for pair in shapes)
+    types = [(each.ty, operand.ty) for each, operand in zip(given, call.args, strict=False)]
+    nested = any({*map(type, pair)} == {relax.TupleType, relax.TensorType} for pair in types)
+    shapes = [(static_dims(new), static_dims(old)) for new, old in types]
+    return nested or len(given) != len(call.args) or any(None not in pair and pair[0] != pair[1] for pair in shapes)
 
 
 @claimed(

@@ -205,11 +205,7 @@ ROWS: tuple[Contract, ...] = (
             ),
         ),
     ),
-    _OnLowered(
-        "ComputePrimValue",
-        prepare=BUILTIN,
-        postconditions=stated(lowering.arithmetic_left),
-    ),
+    _OnLowered("ComputePrimValue", prepare=BUILTIN, postconditions=stated(lowering.arithmetic_left)),
     _OnLowered(
         "VMShapeLower",
         # The heap of shapes is one that type inference knows nothing of: a pass after it that infers types afresh finds

@@ -14,21 +14,10 @@ from relaxkit.passes.contract import Contract, Functions, Idempotence, Operators
 from relaxkit.passes.contracts.shared import COPIES, ONE_BY_ONE, REWRITER, refused
 from relaxkit.passes.preconditions import no_calls_in_place
 
-_MADE = tuple(
-    f"relax.{name}"
-    for name in (
-        "add",
-        "equal",
-        "less",
-        "less_equal",
-        "logical_not",
-        "maximum",
-        "min",
-        "multiply",
-        "negative",
-        "reshape",
-    )
-)
+_MADE = (
+    "relax.add", "relax.equal", "relax.less", "relax.less_equal", "relax.logical_not", "relax.maximum", "relax.min",
+    "relax.multiply", "relax.negative", "relax.reshape",
+)  # fmt: skip
 _CLEANS = Operators(
     "the user's function says what it makes; dataflow_expr_rewriter.cc cleans up", ("*",), ("*", *_MADE)
 )
