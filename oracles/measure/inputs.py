@@ -25,11 +25,7 @@ NOTHING = Given()
 
 
 class Unmaterializable(Exception):
-    """No arguments can be made for this function; the reason is a short phrase without names, to be counted."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """No arguments can be made for this function; the message is a short phrase without names, to be counted."""
 
 
 def materialize(
