@@ -214,7 +214,7 @@ RELATION = Relation(
         ),
         Disagreement.RAISED: EvidenceTemplate(
             "{error}",
-            "the pass succeeds, as it does without the unrelated functions",
+            "the pass succeeds, as it does {run.variation.change.undone}",
             "an error on {run.how}",
             (
                 _refused_varied,

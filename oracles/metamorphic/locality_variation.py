@@ -48,6 +48,15 @@ class Change(enum.Enum):
             return "under other private names"
         return "in another order of functions" if self is Change.REORDERED else "beside other functions"
 
+    @property
+    def undone(self) -> str:
+        """Words for a module that is not changed so."""
+        undone = {
+            Change.ADDED: "without the unrelated functions",
+            Change.REMOVED: "beside the functions that were removed",
+        }
+        return undone.get(self, "under the names and in the order that the functions had")
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleVariation:

@@ -97,7 +97,7 @@ def test_the_short_script_writes_no_function_twice(tmp_path: Path) -> None:
     case, verdict = failing(two_private().with_attr("tag", 1), planted("numbered"), added)
     script = short_forms(case, verdict).scripts[0]
     assert script.text.count("def main(") == 1
-    assert "attrs=Before.attrs)" in script.text
+    assert 'Without = Before.clone()\ndel Without["unrelated' in script.text, "the control is the printed module"
     path = tmp_path / "repro.py"
     path.write_text(script.text, encoding="utf-8")
     assert check_repro(path, ending=script.ending).confirmed
@@ -114,9 +114,34 @@ class Module:
 """
 
 
-def test_functions_that_share_devices_are_written_in_one_module() -> None:
+def test_functions_that_share_devices_are_written_in_one_module(tmp_path: Path) -> None:
     case, verdict = failing(tvm.script.from_source(PLACED), planted("numbered"), added)
-    assert "Others" not in short_forms(case, verdict).scripts[0].text, "whose list of devices is lost"
+    script = short_forms(case, verdict).scripts[0]
+    path = tmp_path / "repro.py"
+    path.write_text(script.text, encoding="utf-8")
+    assert check_repro(path, ending=script.ending).confirmed
+
+
+def test_of_a_function_of_which_only_the_name_matters_nothing_else_is_shown(tmp_path: Path) -> None:
+    (known,) = load(["compute-prim-value-name-elsewhere"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    (verdict,) = judge_case(case, (OracleName.LOCALITY,))
+    assert verdict.shown.expected == "the pass succeeds, as it does without the unrelated functions"
+    script = short_forms(case, verdict).scripts[0]
+    taken = 'def compute_symbolic_expr(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):'
+    assert f"{taken}\n        return x\n" in script.text
+    assert 'del Without["compute_symbolic_expr"]\n' in script.text
+    path = tmp_path / "repro.py"
+    path.write_text(script.text, encoding="utf-8")
+    assert check_repro(path, ending=script.ending).confirmed
+
+
+@pytest.mark.parametrize("change", Change)
+def test_the_run_that_succeeds_is_told_as_what_it_is(change: Change) -> None:
+    assert ("unrelated" in change.undone, "removed" in change.undone) == (
+        change is Change.ADDED,
+        change is Change.REMOVED,
+    )
 
 
 def test_the_script_is_silent_on_the_clean_twin(tmp_path: Path) -> None:

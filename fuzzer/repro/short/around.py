@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import tvm_ffi
+from tvm import relax
 
 from fuzzer.core.case import subject_of
 from fuzzer.findings.script_parts import Ending
@@ -21,13 +22,13 @@ from oracles.core.module_facts import apply, complaint
 from oracles.metamorphic.locality import reach_of
 from oracles.metamorphic.locality_compare import reached
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
-from relaxkit.ir.edits import copy_of, functions_of, joined, without
-from relaxkit.ir.functions import functions_by_name
+from relaxkit.ir.edits import copy_of, functions_of, without
+from relaxkit.ir.functions import functions_by_name, is_public
 from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contract import Circumstance
 
-_BESIDE = "Beside"
-"""The name of the second module: the same, changed where it must not matter."""
+_BESIDE, _WITHOUT = "Beside", "Without"
+"""Names of the second module: the same, changed where it must not matter, or without the functions beside its own."""
 
 
 def locality(scene: Scene) -> Iterator[Showing]:
@@ -37,11 +38,14 @@ def locality(scene: Scene) -> Iterator[Showing]:
     variation = _variation(scene)
     shown = functools.partial(_shown_beside, scene, variation.roots)
     beside = variation.module
-    if variation.change is Change.REORDERED:
-        second = _reordered(scene.fresh(), beside)
-    else:
+    if variation.change is Change.ADDED:
         beside = _without_idle(scene, beside, shown)
-        second = _beside(scene.fresh(), beside)
+        second = _without(beside, scene.fresh())
+        for lines in functools.partial(shown, names=(_WITHOUT, BEFORE))(beside):
+            yield replace(lines, second=second, module=beside)
+        return
+    reordered = variation.change is Change.REORDERED
+    second = _reordered(scene.fresh(), beside) if reordered else source_of(beside, _BESIDE)
     for lines in shown(beside):
         yield replace(lines, second=second)
 
@@ -61,18 +65,20 @@ def _variation(scene: Scene) -> ModuleVariation:
     return replace(variation, module=copy_of(module))
 
 
-def _shown_beside(scene: Scene, roots: tuple[str, ...], beside: Any) -> list[Showing]:
-    """Return what shows that the passes treat a module and the one beside it differently."""
+def _shown_beside(
+    scene: Scene, roots: tuple[str, ...], beside: Any, names: tuple[str, str] = (BEFORE, _BESIDE)
+) -> list[Showing]:
+    """Return what shows that the passes treat a module and the one beside it, of these names, differently."""
     if scene.failure.died:
-        return [Showing((*scene.applied("", BEFORE), *scene.applied("", _BESIDE)), Ending())]
+        return [Showing(tuple(line for name in names for line in scene.applied("", name)), Ending())]
     first, again = scene.run(), scene.run(copy_of(beside))
     if first.module is None or again.module is None:
         # Healed by the change, or raised because of it: one of the two calls does not come back.
-        error, names = first.error or again.error, (BEFORE, _BESIDE) if first.module is not None else (_BESIDE, BEFORE)
+        error, names = first.error or again.error, names if first.module is not None else names[::-1]
         both = first.module is None and again.module is None
         lines = [line for name in names for line in scene.applied("", name)]
         return [] if error is None or both or scene.kind == NOT_LOCAL else [raises(error, lines)]
-    lines = [*scene.applied(AFTER, BEFORE), *scene.applied("Other", _BESIDE)]
+    lines = [*scene.applied(AFTER, names[0]), *scene.applied("Other", names[1])]
     compared = first.module, again.module
     return [
         failing(lines, line, error=UNEQUAL if line.startswith("tvm.") else ASSERTION, compared=compared)
@@ -81,14 +87,22 @@ def _shown_beside(scene: Scene, roots: tuple[str, ...], beside: Any) -> list[Sho
 
 
 def _without_idle(scene: Scene, beside: Any, shown: Callable[[Any], list[Showing]]) -> Any:
-    """Leave out the functions beside those of the scene's module without which the failure shows as well."""
+    """Leave out the functions beside those of the scene's module without which the failure shows as well.
+
+    Of those that stay a function that returns its parameter will do where nothing but the name matters.
+    """
     if scene.failure.died:
         return beside
     own = functions_by_name(scene.fresh())
-    for name in [name for name in functions_by_name(beside) if name not in own]:
-        smaller = without(beside, [name])
-        if complaint(smaller) is None and _same_failure(shown, smaller, beside):
-            beside = smaller
+    x = relax.Var("x", relax.TensorType((1,), "float32"))
+    for name in 2 * [name for name in functions_by_name(beside) if name not in own]:  # again, without their callers
+        smaller, plain = without(beside, [name]), copy_of(beside)
+        if complaint(smaller) is not None or name not in functions_by_name(beside):  # others call it, or it is gone
+            continue
+        body: Any = relax.BlockBuilder().normalize(relax.SeqExpr([], x))
+        returning = relax.Function([x], body, x.ty)
+        plain[name] = returning.with_attr("global_symbol", name) if is_public(beside[name]) else returning
+        beside = next((each for each in (smaller, plain) if _same_failure(shown, each, beside)), beside)
     return beside
 
 
@@ -96,20 +110,10 @@ def _same_failure(shown: Callable[[Any], list[Showing]], smaller: Any, larger: A
     return {each.ending for each in shown(smaller)} & {each.ending for each in shown(larger)} != set()
 
 
-def _beside(own: Any, beside: Any) -> str:
-    """Write the module with other functions: these alone where it has all of the scene's as they are."""
-    others = without(beside, [*functions_of(own)])
-    for first in (True, False):  # TVM tells devices by their addresses: those of a module are written together
-        if functions_of(others) and not own.global_infos and _alike(joined(own, others, first), beside):
-            listed = ", ".join(f"**{each}.functions" for each in (("Others", BEFORE) if first else (BEFORE, "Others")))
-            more = f", attrs={BEFORE}.attrs" if own.attrs else ""
-            return f"{source_of(others, 'Others')}\n{_BESIDE} = tvm.IRModule({{{listed}}}{more})"
-    return source_of(beside, _BESIDE)
-
-
-def _alike(module: Any, other: Any) -> bool:
-    """Say whether two modules are equal, and their functions in one order."""
-    return [*functions_of(module)] == [*functions_of(other)] and bool(tvm_ffi.structural_equal(module, other))
+def _without(beside: Any, own: Any) -> str:
+    """Write how a module of fewer functions is made of the one beside it, whose other functions are as they are."""
+    gone = [name for name in functions_of(beside) if name not in functions_of(own)]
+    return "\n".join([f"{_WITHOUT} = {BEFORE}.clone()", *(f'del {_WITHOUT}["{name}"]' for name in gone)])
 
 
 _ORDERED = """\
