@@ -88,7 +88,7 @@ def _against(original: Original, symbol: str, name: str, seed: int, variation: V
     except Undefined as error:
         return CaseResult(Agreement.UNDEFINED, str(error))
     except Unmaterializable as error:
-        return CaseResult(Agreement.NOT_RUN, str(error))
+        return CaseResult(Agreement.NOT_RUN, error.reason)
     except Raised as error:
         value, raised = None, str(error)
     try:

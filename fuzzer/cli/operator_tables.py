@@ -16,6 +16,8 @@ LEAST_SHARE = 0.03
 """Every feature is wanted in so many of the modules."""
 ENDS = 20
 """Pairs shown from either end."""
+MISS = "!"
+"""Between the name of an idiom and that of its near miss."""
 
 Row = dict[str, Any]
 
@@ -57,17 +59,16 @@ def feature_rows(coverage: Coverage, modules: int) -> list[Row]:
 def idiom_rows(coverage: Coverage, modules: int) -> list[Row]:
     """Return one object an idiom with its near misses; what was counted and is no idiom comes last, without any."""
     from strategies.idioms import IDIOMS
-    from strategies.idioms.idiom import SUFFIX
 
     rows = []
     for idiom in IDIOMS:
         near = [
-            _counted(miss.name, coverage.idioms[f"{idiom.name}{SUFFIX}{miss.name}"], modules)
+            _counted(miss.name, coverage.idioms[f"{idiom.name}{MISS}{miss.name}"], modules)
             for miss in idiom.near_misses
         ]
         rows.append({**_counted(idiom.name, coverage.idioms[idiom.name], modules), "near_misses": near})
     listed = {row["name"] for row in rows}
-    others = sorted(name for name in coverage.idioms if name.partition(SUFFIX)[0] not in listed)
+    others = sorted(name for name in coverage.idioms if name.partition(MISS)[0] not in listed)
     return rows + [{**_counted(name, coverage.idioms[name], modules), "near_misses": []} for name in others]
 
 

@@ -35,10 +35,11 @@ class Severity(TextEnum):
         return _WORDS[self].format(next((_LOUD[each] for each in keys if each in _LOUD), "a crash"))
 
 
+_ORDINARY = " on an ordinary program"
 _WORDS = {
     Severity.S1: "silently wrong results on ordinary inputs",
     Severity.S2: "silently wrong results on rare inputs or constructs",
-    Severity.S3: "{} on an ordinary program",
+    Severity.S3: "{}" + _ORDINARY,
     Severity.S4: "{} that needs a rare construct or order of passes",
     Severity.S5: "a minor defect",
 }
@@ -139,10 +140,17 @@ class Assessment:
         at_fault = f"at fault: {self.blame}"
         return "; ".join(filter(None, (at_fault, self.why) if self.blame != judged else (self.reason,)))
 
-    def told(self, verdict: Verdict) -> str:
-        """Say how grave a failure is, and who is at fault, to somebody who does not know the classes."""
-        grave = f"Severity: {self.severity}, {self.severity.words(verdict)}{'' if self.final else ' (estimated)'}"
-        against = "" if self.evidence is EvidenceClass.HARD else self.evidence.words
+    def told(self, verdict: Verdict, ordinary: bool = True) -> str:
+        """Say how grave a failure is, and who is at fault, to somebody who does not know the classes.
+
+        A program that TVMScript cannot represent is not ``ordinary``.
+        """
+        words = self.severity.words(verdict)
+        words = words if ordinary else words.removesuffix(_ORDINARY)
+        grave = f"Severity: {self.severity}, {words}{'' if self.final else ' (estimated)'}"
+        against = {EvidenceClass.HARD: "", EvidenceClass.DOCUMENTED: _against(verdict)}.get(
+            self.evidence, self.evidence.words
+        )
         return "; ".join(filter(None, (grave, against, self.beside(verdict.culprit)))) + "."
 
     @property
@@ -174,6 +182,7 @@ _AGAINST_DOCUMENTATION = frozenset(
 )
 """Kinds that contradict what TVM says of operators, of ``Gradient``, of the types of calls and of bindings, and of
 public functions: those "externally exposed" are entry points, and passes change parameters of "internal functions"."""
+_DESCRIBED = {"not-as-documented": "operator", "wrong-gradient": "pass"}
 _UNPROMISED = frozenset({"not-equal", "not-local", "healed"})
 """Kinds that differ from what an oracle expects of passes in general."""
 
@@ -204,6 +213,17 @@ def gravest(verdict: Verdict) -> Severity:
     if rests_on is EvidenceClass.OURS or cosmetic or raised_by_printer(evidence):
         return Severity.S5
     return _OF_HARM[harm or Harm.BROKEN]
+
+
+def _against(verdict: Verdict) -> str:
+    """Say what a failure contradicts: TVM's documentation only where that is quoted."""
+    if verdict.shown.kind in _DESCRIBED:
+        return f"not what the documentation of the {_DESCRIBED[verdict.shown.kind]} describes"
+    source = verdict.shown.details.source
+    if not source or '"' in source or "'" in source:
+        return "contradicts what TVM documents"
+    where = next((each for each in ("documentation", "header") if each in source), "")
+    return f"breaks what its {where} describes" if where else "breaks what TVM's source code says or implies"
 
 
 def _edited(verdict: Verdict) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 NAMES = re.compile(r"\b(?:f\d|(?:lv|gv)\d*)\b")
@@ -13,6 +14,11 @@ _CODE = re.compile(
 )
 """What sentences quote of a module: how it returns, an operator or a function that is called, a name."""
 
+_CALLED = re.compile(
+    r"\bR\.(?!(?:const|dataflow|dtype|func_attr|function|output|prim_value|shape|str|tuple)\b)[a-z][\w.]*(?=\()"
+    r"|\bcls\.\w+|(?<![\w.])[a-z]\w*(?=\()|(?<![\w.])if\b"
+)
+"""What lines of a module call or define, or that they branch."""
 _TAKEN_AWAY = frozenset({"another result", "drop bindings", "drop what is unused", "end functions earlier"})
 """Edits that take away what fails: behind them every module passes."""
 
@@ -55,8 +61,12 @@ class Nearest:
 
     @property
     def tells(self) -> bool:
-        """Say whether it tells what the failure hangs on: that nothing fails without what fails says nothing."""
-        return self.what not in _TAKEN_AWAY
+        """Say whether it tells what the failure hangs on: that nothing fails without what fails says nothing.
+
+        All that a minimized module calls is needed; so an edit tells something only if the module still calls it.
+        """
+        calls = [Counter(_CALLED.findall("\n".join(side))) for side in zip(*self.edits, strict=True)]
+        return self.what not in _TAKEN_AWAY and calls[0] <= calls[1]
 
     def applied(self, text: str) -> str:
         """Return the text of the module that passes."""
@@ -96,12 +106,14 @@ class Ending:
         words: Parts of its message.
         line: The line of the script that must not have been passed over, the first being 1.
         signal: The signal that ends it; 0 for none.
+        gone: When it ends with 0.
     """
 
     error: str = ""
     words: tuple[str, ...] = ()
     line: int = 1
     signal: int = 0
+    gone: str = "it is fixed"
 
     def fits(self, exit_code: int | None, output: str) -> bool:
         """Say whether a process that ended so, and said this, showed the defect."""
@@ -133,6 +145,7 @@ class ScriptParts:
             agree, those that differ.
         numbers: Where two results differ first, and both values.
         ending: How the short script ends while the defect is there; ``None`` where the script is the long one.
+        built: Whether the script builds its module node by node.
         digest: Of the script's text, as the store has recorded it; empty before.
     """
 
@@ -144,6 +157,7 @@ class ScriptParts:
     change: str = ""
     numbers: str = ""
     ending: Ending | None = None
+    built: bool = False
     digest: str = ""
 
     @property
@@ -151,11 +165,6 @@ class ScriptParts:
         """The nearest module that passes, as an edit of this script's module, where that tells anything."""
         shown = self.nearest if self.ending is None else self.passing
         return shown if shown is not None and shown.tells else None
-
-    @property
-    def lines(self) -> int:
-        """The number of lines of the module."""
-        return len(self.module.splitlines())
 
     def fits(self, sentences: str, code: re.Pattern[str] = _CODE) -> bool:
         """Say whether all calls and lines of code that sentences name stand in the module, or in what passes made."""
@@ -186,6 +195,7 @@ class ShortScript:
     ending: Ending
     change: str = ""
     passing: Nearest | None = None
+    built: bool = False
 
 
 @dataclass(frozen=True, slots=True)

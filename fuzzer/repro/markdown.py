@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fuzzer.core.installed import pip_command
-from fuzzer.core.text import MOST_LINE, counted, disarmed, quoted_path, shell, shorten, visible
+from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shell, shorten, visible
+from oracles.core.verdict import Notation
 from relaxkit.compat.known import known as known_release
+from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
@@ -43,6 +45,10 @@ _MENTION = re.compile(
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _SOURCE = re.compile(r"\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py)")
 """A file of TVM, whose underscores are escaped."""
+_PASS = re.compile(r"[A-Z]\w*")
+"""How passes are called; functions and other parts of TVM are called otherwise."""
+_LEADS = {OracleName.MUTATION.value: "The input before and after the run:"}
+"""What the changed lines are where they are not those of a module and of what the pass makes of it."""
 _NAMED = re.compile(r"\A[A-Za-z_][\w.]*(?= (?:returns|gives)\b)")
 
 
@@ -80,20 +86,24 @@ def bug_report(
         actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
     reported = known.reported if known is not None else ""
     cause = known.cause if known is not None and known.same_program else None
+    change = fenced(shorten(parts.change, _LONGEST_TEXT), "diff") if parts.change else ""
+    if change and (lead := _LEADS.get(finding.oracle, "")):
+        change = f"{lead}\n\n{change}"
+    if change and words.observed.rstrip(".") == words.title:  # which the lines say more of
+        actual, change = f"{actual}\n{change}", ""
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
         f"{_sentence(unbroken(_line(known.told_upstream)))}\n" if known is not None and reported else "",
-        f"{_line(finding.assessment.told(verdict))}\n",
+        f"{_line(finding.assessment.told(verdict, ordinary=not parts.built))}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
         f"### Steps to reproduce\n\n{_steps(finding, parts, script, own, info.tvm_version)}",
-        f"### Before and after\n\n{fenced(shorten(parts.change, _LONGEST_TEXT), 'diff')}" if parts.change else "",
+        change and f"### Before and after\n\n{change}",
         _nearest(parts),
         _bisection(bisected),
         "" if cause is None else cause_section(cause, info.tvm_version, reported),
-        f"### Notes\n\n{_notes(finding, parts, module, directory)}",
-        "" if own else "### Triage\n\n* needs-triage\n",
+        f"### Notes\n\n{_notes(finding, own, module, directory)}",
     ]
     return "\n".join(section for section in sections if section)
 
@@ -184,7 +194,7 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool, v
         how = f"The script{own_file} is attached, as it is too long for an issue ({len(script.splitlines()):,} lines)."
         how += f" Run it with Python. It needs {needs}."
     if parts.ending is not None:
-        how += " It fails while the defect exists, and exits with 0 once it is fixed."
+        how += f" It fails while the defect exists, and exits with 0 once {parts.ending.gone}."
         return f"{how}\n" if attached else f"{how}\n\n{fenced(script, 'python')}"
     text = ""
     if parts.module and len(parts.module) < _LONGEST_TEXT:
@@ -251,13 +261,10 @@ def _told_frames(shown: Evidence) -> tuple[str, ...]:
     return (*of_ffi, *(_placed(shown.frames, shown.details.lines) or others))
 
 
-def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: Path) -> str:
-    size = [] if parts.python else [f"{parts.lines} lines"]  # those of a builder say nothing of the module
-    size += [] if finding.bindings is None else [counted(finding.bindings, "binding")]
-    sized = f"{module} ({', '.join(size)})" if parts.lines else module
-    smaller = f"minimized to {sized}"
+def _notes(finding: FindingRecord, own: bool, module: str, directory: Path) -> str:
+    smaller = f"minimized to {module}"
     if not finding.is_reduced:
-        smaller = f"{sized} is as it was generated: no reduction was accepted"
+        smaller = f"{module} is as it was generated: no reduction was accepted"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
         smaller = (
@@ -266,4 +273,7 @@ def _notes(finding: FindingRecord, parts: ScriptParts, module: str, directory: P
         )
     passes = [_code(ref.expression) for ref in finding.shown_case.passes]
     order = f"* Passes, in order: {', '.join(passes)}\n" if len(passes) > 1 else ""
-    return f"* Pass: {_code(finding.culprit)}\n{order}* Found by fuzzing with relaxfuzz; {smaller}.\n"
+    name, tested = finding.assessment.blame or finding.culprit, finding.culprit
+    kind = "Pass" if own or (_PASS.fullmatch(name) and name not in [*Notation]) else "Component"
+    found = "" if name == tested else f" (found while testing {_code(tested)})"
+    return f"* {kind}: {_code(name)}{found}\n{order}* Found by fuzzing with relaxfuzz; {smaller}.\n"

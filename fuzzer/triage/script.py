@@ -108,7 +108,9 @@ def _shortened(
             near = form.passing and replace(form.passing, what="" if nearest is None else nearest.what)
             if near is not None and check_pristine(near.applied(form.text), place=place).exit_code != 0:
                 near = None
-            return RenderedScript(form.text, replace(parts, ending=form.ending, change=form.change, passing=near))
+            return RenderedScript(
+                form.text, replace(parts, ending=form.ending, change=form.change, passing=near, built=form.built)
+            )
         said = said or f"the one that was tried exited with {result.exit_code}, and did not show the failure"
     return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")
 

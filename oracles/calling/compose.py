@@ -20,7 +20,11 @@ from relaxkit.runtime import Program, Value, from_tvm, to_tvm
 
 
 class NoAdapter(Exception):
-    """No adapter knows how to call what this pipeline yields; the message is a short phrase that is counted."""
+    """No adapter knows how to call what this pipeline yields; the reason is a short phrase that is counted."""
+
+    def __init__(self, reason: str = "no adapter for this pipeline") -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ def adapters_of(conventions: Sequence[Convention]) -> tuple[Adapter, ...]:
         if make is None:
             if convention.abi in (Abi.SAME, Abi.ADDS_FUNCTIONS):
                 continue
-            raise NoAdapter("no adapter for this pipeline")
+            raise NoAdapter()
         try:
             adapter = make(arguments_of(convention.expression), convention)
         except (NotLiteral, TypeError) as error:
@@ -105,7 +109,7 @@ class _AdaptedProgram:
         for index, adapter in enumerate(self.adapters):
             frame = adapter.adapt(frame, _AdaptedProgram(self.program, self.adapters[index + 1 :]))
         if self.adapters and self.program.arity(frame.function) != len(frame.arguments):
-            raise NoAdapter("no adapter for this pipeline")
+            raise NoAdapter()
         return frame.finish(self.program.call_raw(frame.function, frame.arguments))
 
 

@@ -19,11 +19,13 @@ def first_step(faults: Iterable[Found | None]) -> tuple[int, Found] | None:
     return next(((index, fault) for index, fault in enumerate(faults) if fault), None)
 
 
+def _unobserved(running: tuple[str, ...], output: tvm.IRModule) -> None:
+    pass
+
+
 @pass_instrument
 class PassTrace:
     """Shows an observer each pass that ends: the passes that are running, outermost first, and the output.
-
-    It holds the input of each pass, so that this cannot be the only owner; another observer is shown that.
 
     Attributes:
         running: The passes that are running.
@@ -31,15 +33,11 @@ class PassTrace:
         first: What the first run of each pass was given, in the order of these runs.
     """
 
-    def __init__(
-        self,
-        observe: Callable[[tuple[str, ...], tvm.IRModule], object] = lambda *_: None,
-        enter: Callable[[tvm.IRModule], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, observe: Callable[[tuple[str, ...], tvm.IRModule], None] = _unobserved) -> None:
         self.running: list[str] = []
         self.entered: list[tvm.IRModule] = []
         self.first: dict[str, tvm.IRModule] = {}
-        self._observe, self._enter = observe, enter
+        self._observe = observe
 
     def follow(self, built: tvm.ir.transform.Pass, module: tvm.IRModule) -> PassTrace:
         """Run a pass; return the trace itself."""
@@ -52,7 +50,6 @@ class PassTrace:
         self.running.append(str(info.name))
         self.entered.append(module)
         self.first.setdefault(str(info.name), module)
-        self._enter(module)
 
     def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Show the output."""
@@ -148,13 +145,26 @@ def entering(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> A
 
 def first_writer(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> str:
     """Return the name of the innermost pass that modifies its input module; empty when none does."""
-    before: list[int] = []
-    writers: list[str] = []
+    watch = _InputWatch()
+    with tvm.transform.PassContext(instruments=[watch]):
+        apply(built, module)
+    return watch.writer
 
-    def observe(running: tuple[str, ...], _: tvm.IRModule) -> None:  # the innermost pass ends first
-        if int(tvm_ffi.structural_hash(trace.entered[-1])) != before.pop():
-            writers.append(running[-1])
 
-    trace = PassTrace(observe, lambda entered: before.append(int(tvm_ffi.structural_hash(entered))))
-    trace.follow(built, module)
-    return next(iter(writers), "")
+@pass_instrument
+class _InputWatch:
+    """Holds the input of each pass, so that it cannot be the only owner, and looks at it again when the pass ends."""
+
+    def __init__(self) -> None:
+        self.writer = ""
+        self._entered: list[tuple[tvm.IRModule, int]] = []
+
+    def run_before_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Keep the input."""
+        self._entered.append((module, int(tvm_ffi.structural_hash(module))))
+
+    def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
+        """Compare the input; the innermost pass ends first."""
+        entered, before = self._entered.pop()
+        if not self.writer and int(tvm_ffi.structural_hash(entered)) != before:
+            self.writer = str(info.name)

@@ -25,7 +25,11 @@ NOTHING = Given()
 
 
 class Unmaterializable(Exception):
-    """No arguments can be made for this function; the message is a short phrase without names, to be counted."""
+    """No arguments can be made for this function; the reason is a short phrase without names, to be counted."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def materialize(

@@ -178,7 +178,7 @@ class Original:
             try:
                 arguments = tuple(materialize(self.module, names[symbol], self.seed, self.given))
             except Unmaterializable as error:
-                entries.append(Entry(symbol, None, (), problem=str(error)))
+                entries.append(Entry(symbol, None, (), problem=error.reason))
                 continue
             entries.append(self._run(symbol, num_input_of(function), arguments))
         return tuple(entries)

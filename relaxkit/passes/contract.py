@@ -191,7 +191,7 @@ class EvidenceClass(TextEnum):
     @property
     def words(self) -> str:
         """Say it to somebody who does not know the classes."""
-        words = {"hard": "observed by running it", "documented": "contradicts what TVM documents"}
+        words = {"hard": "observed by running it", "documented": "against TVM's documentation, code or tests"}
         return words.get(self.value, "promised nowhere")
 
 

@@ -97,3 +97,19 @@ def test_what_triage_found_out_replaces_what_the_evidence_says(tmp_path: Path) -
     with Store.open(tmp_path, read_only=False) as writer:
         writer.save_triage(name, FindingState.CONFIRMED, None, None, None, "", assessed=heavy)
         assert writer.finding(name).assessment == heavy
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "said"),
+    [
+        ("not-done", 'documentation of f: "It keeps x"', "contradicts what TVM documents"),
+        ("not-done", "its documentation: 'Drop all'", "contradicts what TVM documents"),
+        ("not-done", "its documentation: update the device", "breaks what its documentation describes"),
+        ("not-done", "header of src/relax/a.cc", "breaks what its header describes"),
+        ("not-done", "src/relax/a.cc: Run", "breaks what TVM's source code says or implies"),
+        ("not-as-documented", "", "not what the documentation of the operator describes"),
+    ],
+)
+def test_tvms_documentation_is_contradicted_only_where_it_is_quoted(kind: str, source: str, said: str) -> None:
+    failed = verdict(OracleName.POSTCONDITION, kind, Details(source=source))
+    assert f"; {said}." in provisional(failed).told(failed)

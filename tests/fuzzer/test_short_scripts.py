@@ -628,6 +628,68 @@ def test_an_analysis_is_called_by_its_script_and_no_module_compared_that_a_mende
     assert not any("Wrong" in each.text for each in short_forms(case, verdict).scripts)
 
 
+_PLANNED = """\
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def kernel(A: T.Buffer((T.int64(1),), "float32"), B: T.Buffer((T.int64(1),), "float32")):
+        for i in range(T.int64(1)):
+            B[i] = A[i]
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((1,), "float32")) -> R.Tuple:
+        {lines}
+        return R.tuple()
+"""
+_LENT = 'R.builtin.alloc_tensor(R.shape([1]), R.dtype("float32"), {device}, R.str("global"))'
+_ON_TWO_DEVICES = (
+    f"lv = {_LENT.format(device=1)}", "Module.kernel(x, lv)",
+    f"lv1 = {_LENT.format(device=0)}", "Module.kernel(x, lv1)",
+)  # fmt: skip
+_IN_USE = (
+    f"lv = {_LENT.format(device=0)}", 'y = R.call_packed("vm.builtin.copy", lv, ty_args=R.Tensor((1,), "float32"))',
+    f"lv1 = {_LENT.format(device=0)}", "Module.kernel(y, lv1)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "asserted"),
+    [
+        (_ON_TWO_DEVICES, "bound[call.args[0]].args[1].value for call in lent"),
+        (_IN_USE, '.count("R.memory.alloc_storage(") > 1'),
+    ],
+)
+def test_a_plan_of_memory_is_shown_by_what_it_must_keep(
+    lines: tuple[str, ...], asserted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tvm.script.from_source(_PLANNED.format(lines="\n        ".join(lines)))
+    plan = PassRef("StaticPlanBlockMemory", "relax.transform.StaticPlanBlockMemory()")
+    case = Case(str(tvm.ir.save_json(module)), (plan,), 1)
+    (verdict,) = (each for each in judge_case(case, (OracleName.POSTCONDITION,)) if each.outcome is Outcome.FAIL)
+    script = shown(case, verdict, tmp_path)
+    assert asserted in script.text.splitlines()[-1]
+    assert "Wrong" not in script.text
+    monkeypatch.setattr("fuzzer.repro.short.structure._facts", lambda *_: ())
+    other = shown(case, verdict, tmp_path)
+    assert "# It exits with 0 once the pass no longer gives the module `Wrong`." in other.text.splitlines()[:6]
+    assert other.ending.gone == "the pass no longer gives the module `Wrong`"
+    assert "structural_equal(\n    After, Wrong\n)" in other.text
+
+
+_TUNED = 'tvm.transform.module_pass(lambda mod, _: tuned(mod, 4), opt_level=0, name="MetaScheduleApplyDatabase")'
+
+
+def test_what_is_lost_of_a_module_without_functions_is_shown(tmp_path: Path) -> None:
+    mesh = relax.distributed.DeviceMesh((4,), tvm.ir.Range(0, 4))
+    case = Case(
+        str(tvm.ir.save_json(tvm.IRModule({}, global_infos={"mesh": [mesh]}))),
+        (PassRef("MetaScheduleApplyDatabase", _TUNED),), 1,
+    )  # fmt: skip
+    (verdict,) = (each for each in judge_case(case, (OracleName.POSTCONDITION,)) if each.outcome is Outcome.FAIL)
+    line = shown(case, verdict, tmp_path).text.splitlines()[-1]
+    assert line == "tvm.ir.assert_structural_equal(After.global_infos, Before.global_infos)"
+
+
 def test_what_does_not_come_back_is_shown_though_the_rest_cannot_be_parsed(tmp_path: Path) -> None:
     """TVM's parser has no words for a callback that takes a T.int64, so that there was no short script."""
     builder = relax.BlockBuilder()

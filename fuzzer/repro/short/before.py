@@ -40,6 +40,7 @@ def source_of(module: Any, name: str) -> str:
     return next(text for text, equal in sources_of(module, name) if equal)
 
 
+BUILT = "Built node by node"
 _READ_OTHERWISE = "TVM parses this module's TVMScript into a different module"
 
 
@@ -105,9 +106,7 @@ def _built(module: Any, name: str, why: str) -> str:
     """Return the function that builds the module node by node, and its call."""
     function = building(module).replace('    """The module that shows the defect, node by node."""\n', "", 1)
     made = f"{name.lower()}()"
-    return (
-        f"# Built node by node: {why}.\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
-    )
+    return f"# {BUILT}: {why}.\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
 
 
 def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import signal
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import plain_lines
 from fuzzer.repro.nearest.edits import edits_between
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.short.before import sources_of
+from fuzzer.repro.short.before import BUILT, sources_of
 from fuzzer.repro.short.numeric import of_the_machine
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.table import OracleForms, forms_of, words_of
@@ -55,7 +56,7 @@ def short_forms(
     forms = forms_of(verdict)
     if assessment is not None and assessment.blame == Culprit.MACHINE:
         forms = replace(forms, short=of_the_machine)
-    head = _head(failure, forms, assessment, title or title_of(case, verdict))
+    head = functools.partial(_head, failure, forms, assessment, title or title_of(case, verdict))
     found: list[ShortScript] = []
     why = ""
     for scene in scenes(failure):
@@ -80,7 +81,7 @@ def short_forms(
 
 
 def _written(
-    scene: Scene, showing: Showing, forms: OracleForms, head: list[str], passing: Any
+    scene: Scene, showing: Showing, forms: OracleForms, head: Callable[[bool], list[str]], passing: Any
 ) -> Iterator[ShortScript]:
     module = scene.fresh() if showing.module is None else showing.module
     acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
@@ -88,7 +89,7 @@ def _written(
     for before, equal in sources_of(module, BEFORE):
         if not equal and not acts.ending.words:  # the words tell a failure from another one
             continue
-        needed = scene.definitions if showing.module is None else ""
+        needed = scene.definitions if showing.module is None or showing.second else ""
         parts = (wrapped(acts.definitions), before, acts.second, wrapped(needed))
         front = "\n\n".join(part.rstrip() for part in parts if part.strip())
         user = scene.imports
@@ -96,13 +97,13 @@ def _written(
         guard = _guard() if any("_json(" in line for line in body) else []
         imports = _imports("\n".join([*user, *guard, front, *body]))
         remark = [f"# {acts.remark}"] if acts.remark else []
-        text = "\n".join([*head, *remark, *imports, *user, *guard, "", front, "", ""])
+        text = "\n".join([*head(BUILT not in front), *remark, *imports, *user, *guard, "", front, "", ""])
         shown = body[: len(prepared) + acts.ending.line]
         first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
         ending = replace(acts.ending, line=first + 1)
         text += "\n".join(body) + "\n"
         near = None if passing is None or showing.module is not None else _edited(text, before, passing)
-        yield ShortScript(text, ending, _change(scene, showing), near)
+        yield ShortScript(text, ending, _change(scene, showing), near, BUILT in front)
 
 
 def _guard() -> list[str]:
@@ -143,7 +144,9 @@ def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showin
     return replace(showing, ending=Ending(), remark=f"The process exits with code {details.code}.")
 
 
-def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str) -> list[str]:
+def _head(
+    failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str, ordinary: bool
+) -> list[str]:
     words = words_of(failure.verdict, title)
     kind, numbers = failure.evidence.kind, failure.evidence.details.numbers
     source = "" if failure.died else forms.sources.get(kind, forms.source)
@@ -154,7 +157,7 @@ def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | Non
         due = "the program runs" if machine else words.expected.rstrip(".")  # no pass is shown before which it did
         expected = f"{due}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm. Expected: {expected}."
-    severity = "" if assessment is None else assessment.told(failure.verdict)
+    severity = "" if assessment is None else assessment.told(failure.verdict, ordinary)
     return [*_comment(title, 2), *_comment(told, 2), *_comment(severity, 3)]
 
 
@@ -175,7 +178,8 @@ def _change(scene: Scene, showing: Showing) -> str:
 
     A call that is shown alone is lowered to a kernel, which says nothing beside it.
     """
-    if scene.failure.died or showing.module is not None or (showing.compared is None and not scene.judged):
+    alone = showing.module is not None and showing.compared is None
+    if scene.failure.died or alone or (showing.compared is None and not scene.judged):
         return ""
     try:
         left, right = showing.compared or (scene.fresh(), scene.after)

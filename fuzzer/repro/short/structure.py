@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -155,7 +156,9 @@ def postcondition(scene: Scene) -> Iterator[Showing]:
         yield failing([*lines, *first], line, said, UNEQUAL if line[:4] == "tvm." else ASSERTION)
     if not structural_equal(scene.fresh(), scene.after):  # else a mended TVM would give the same
         line = f"assert not tvm_ffi.structural_equal({AFTER}, Wrong), {said!r}"
-        yield failing(lines, line, second=source_of(scene.after, "Wrong"))
+        gone = "the pass no longer gives the module `Wrong`"
+        found = failing(lines, line, second=source_of(scene.after, "Wrong"), remark=f"It exits with 0 once {gone}.")
+        yield replace(found, ending=replace(found.ending, gone=gone))
 
 
 def _row(scene: Scene) -> Postcondition:
@@ -171,8 +174,11 @@ def _facts(scene: Scene, row: Postcondition) -> Iterator[str]:
     culprit = next((ref for ref in scene.judged if ref.name == scene.failure.verdict.culprit), None)
     given = written_arguments(culprit.expression) if culprit is not None else {}
     places = [given[place] for place in sorted(given) if place.isdigit()]
+    done = scene.failure.evidence.details.done
+    names = [*functions_by_name(known[BEFORE])]
+    told = [name for name in names if re.search(rf"\b{re.escape(name)}\b", done)]  # others may change as they please
     with contextlib.suppress(IndexError):  # an argument that the row mentions is not written so
-        for text in dict.fromkeys(row.shown.format(*places, name=name) for name in functions_by_name(known[BEFORE])):
+        for text in dict.fromkeys(row.shown.format(*places, name=name) for name in told or names or [""]):
             *first, line = text.splitlines() or [""]
             try:
                 exec("\n".join(each for each in first if not each.startswith("print(")), known)

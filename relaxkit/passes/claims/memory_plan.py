@@ -130,7 +130,10 @@ def kernel_names(module: Any) -> frozenset[str]:
     )
 
 
-@claimed("tensors in use at the same time share no memory", _PLAN, Harm.WRONG)
+@claimed(
+    "tensors in use at the same time share no memory", _PLAN, Harm.WRONG,
+    shown='assert After.script().count("R.memory.alloc_storage(") > 1',
+)  # fmt: skip
 def shared_while_in_use(ran: Any) -> str:
     """Find two tensors of one storage that are in use at the same time, in some run of the function.
 
@@ -272,7 +275,14 @@ def bound_not_used(ran: Any) -> str:
     return ""
 
 
-@claimed("each tensor is allocated as it was", _PLAN)
+_STORED = """\
+bound = {{each.var: each.value for block in After["{name}"].body.blocks for each in block.bindings}}
+lent = [call for call in bound.values() if str(call).startswith("R.memory.alloc_tensor(")]
+assert all(call.args[4].value == bound[call.args[0]].args[1].value for call in lent), "devices differ"
+"""
+
+
+@claimed("each tensor is allocated as it was", _PLAN, shown=_STORED)
 def planned_elsewhere(ran: Any) -> str:
     """Find a tensor that the plan allocates in another shape or dtype, on another device or scope, or not at all."""
     for name, before, after in relax_pairs(ran):

@@ -285,6 +285,7 @@ _COMMUTATIVE = ("relax.add", "relax.multiply")
     "a function without a match stays",
     'documentation of rewrite_call: "The rewritten or the input function, depending on the pattern matching result"',
     harm=Harm.LESS,
+    shown='tvm.ir.assert_structural_equal(After["{name}"], Before["{name}"], map_free_vars=True)',
 )
 def changed_without_match(ran: Any) -> str:
     """Find a function that is another one although nothing in it can match the pattern."""
