@@ -6,7 +6,6 @@ its place, which takes all types, the pass ends, and its output tells; the call 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +26,7 @@ from relaxkit.ir.walk import Place, callee_name, expressions_in, name_of, operat
 
 _STAND_IN = "relaxfuzz.stand_in"
 _PACKED = "relax.call_pure_packed"
+_LOSES = "loses the "
 
 
 def spoiled(built: Any, module: tvm.IRModule, error: Evidence) -> str:
@@ -39,7 +39,9 @@ def spoiled(built: Any, module: tvm.IRModule, error: Evidence) -> str:
                 made = None if given is None else apply(built, given).module
                 taken = None if made is None else next(_stand_ins(made), None)
                 if taken is not None and _raises(call, taken, error):
-                    done = next(itertools.chain(undefined(given, made), _retyped(function, call, taken[0])), "")
+                    seen = (*undefined(given, made), *_retyped(function, call, taken[0]))
+                    # What inference no longer knows of an operand makes it raise, whatever else is undefined.
+                    done = next(iter(sorted(seen, key=lambda each: not each.startswith(_LOSES))), "")
                     on = operator_of(call) or f"the call to {callee_name(call.op)}"
                     return f"{done}, and fails on {on}" if done else ""
     return ""
@@ -97,7 +99,7 @@ def _retyped(function: relax.Function, call: relax.Call, operands: list[Any]) ->
             same = isinstance(new.ty, relax.TensorType) and tvm_ffi.structural_equal(old.ty.shape, new.ty.shape)
             change = next(of_types(owner, old.ty, new.ty)).change
             yield (
-                f"loses the {lost(old.ty, new.ty)} of {owner}"
+                f"{_LOSES}{lost(old.ty, new.ty)} of {owner}"
                 if vague
                 else f"makes {owner} {new.ty.dtype}"
                 if same

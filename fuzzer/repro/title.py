@@ -43,6 +43,7 @@ from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.undefined import bound, undefined
 from relaxkit.ir.walk import callee_name, expressions_in, is_constant, operator_of, places
+from relaxkit.passes.arguments import text_has
 from relaxkit.passes.claims.kept import KEPT
 from relaxkit.passes.contract import OracleName
 from relaxkit.runtime.values import arrays_in
@@ -63,7 +64,8 @@ _WORDS = {
     "later-call-differs": "makes a program return a different result when called again",
 }
 _DEATHS = {Death.HANG: "does not end", Death.MEMORY: "runs out of memory"}
-_CLAUSE = r",? (?:but|where|which|while|given|because|when|from(?=.* to )) |[,;:] | \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
+_CLAUSE = r",? (?:but|where|which|while|given|because|when|from(?=.* to )) "
+_CLAUSE += r"|[,;:] (?!undefined\b)| \((?=[a-z]{3}[^()]*\)(?:[,;:] |\Z))"
 _SENTENCE = r"[.!?](?=\s)"  # what users' code and Python say has no clauses that are known
 _CUT = " ..."  # behind a message that is cut within a clause
 _ENOUGH = 30  # letters of a message in which no clause ends
@@ -160,7 +162,8 @@ def _death(culprit: str, told: Told) -> str:
 
 
 def _crash(culprit: str, told: Told) -> str:
-    if told.blame and culprit not in {step.ref.name for step in told.subject.plan.steps}:
+    runs = any(text_has(ref.expression, rf"\.{re.escape(told.blame)}\(") for ref in told.case.passes)  # not inside it
+    if told.blame and (runs or culprit not in {step.ref.name for step in told.subject.plan.steps}):
         return _fit(f"{told.blame} makes a module on which {culprit} fails", told.when, told.error)
     entered = told.entered
     if entered is not None and (done := spoiled(*entered, told.evidence)):

@@ -37,7 +37,7 @@ _SAYS_MORE = frozenset((f"on a call {how}", ON_RECURSION) for how in ("to anothe
 _MANY = 3
 _CONDITION = re.compile(r"when|on an? |on \S+ of (?!the )")
 _OPERATORS = re.compile(r"\brelax(?:\.\w+)+")
-_GUESS = re.compile(r"when|on (?:a call to|a packed|symbolic|match_cast|private|vdevice)")
+_GUESS = re.compile(r"when|in a function with|on (?:a call to|a packed|symbolic|match_cast|private|vdevice)")
 """What of a module a failure need not hang on, though it was not reduced away."""
 _OF_A_TENSOR = re.compile(r"on (?:a tensor|relax\.\S+) of (?!the )(.*)")
 _UNKNOWN, _RESULT = " of unknown ", " of the result of "
@@ -168,8 +168,9 @@ class Told(FailingCase):
         if not self.minimized or self.named:
             return self.named if self.minimized else ""
         module = load_module(self.case)
-        held = (each for each in self._held(module) if each not in _PLAIN and not self._refuted(each, self._held))
-        told, marks = next(held, ""), self._tested(telling)
+        held = [each for each in self._held(module) if each not in _PLAIN and not self._refuted(each, self._held)]
+        held = [each for each in held if each.endswith(f" of {held[0][3:]}")] or held  # which says of what
+        told, marks = next(iter(held), ""), self._tested(telling)
         if not told.startswith("when") and _says_more(marks, told):
             told = marks
         of = f" of {found[1]}" if (found := _OF_A_TENSOR.match(told)) else ""

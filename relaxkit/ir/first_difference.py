@@ -215,6 +215,8 @@ def _shape_text(ty: relax.TensorType) -> str:
 
 def _apart(old: Any, new: Any) -> str:
     """Say what of a type is not as in the other."""
+    if isinstance(old, tvm.ir.PrimType) and isinstance(new, tvm.ir.PrimType):
+        return f"a scalar other than {value_text(new)}"
     if not isinstance(old, relax.TensorType):
         return "a tuple" if isinstance(old, relax.TupleType) else value_text(old)
     if -1 < old.ndim != getattr(new, "ndim", -1) > -1:

@@ -524,7 +524,7 @@ def test_an_operator_is_told_before_the_end_of_a_message() -> None:
             return R.argsort(x, axis=-1, descending=False, dtype="float32")
 
     case = case_of(Unknown, "DispatchSortScan", "relax.backend.DispatchSortScan()")
-    said = "DispatchSortScan fails on relax.argsort: emit_te now only supports Tensor that has ShapeExpr shape"
+    said = "DispatchSortScan fails on relax.argsort of unknown shape: emit_te has to know it"
     assert title_of(case, failed(case, OracleName.CRASH)) == said
 
 
@@ -902,6 +902,91 @@ def test_the_type_of_an_operand_is_told_without_the_operator_if_others_fail_on_i
     for failing, said in (((), "relax.max"), ((((call, "R.min(x)"),),), "an operand")):
         title = title_of(case_of(Unknown, "FuseOps"), crash_of("no"), Nearest("a known shape", passing, failing))
         assert title == f"FuseOps fails on {said} of unknown shape: no"
+
+
+def test_a_dim_or_a_scalar_is_told_of_what_has_it_and_no_if_that_passes_as_well() -> None:
+    """A symbolic dim is told of the operator that takes it, a dtype that a scalar must not lack as what passes."""
+
+    @I.ir_module
+    class Dims:
+        @R.function
+        def main(x: R.Tensor(("n",), "float32"), y: R.Tensor((1, "n"), "float32")) -> R.Tensor((1, "n"), "float32"):
+            return R.sqrt(y)
+
+    @I.ir_module
+    class Chosen:
+        @R.function
+        def main(x: R.Tensor((1,), "float32"), b: R.Prim("bool")) -> R.Tensor((1,), "float32"):
+            if b:  # noqa: SIM108  # TVMScript has no conditional expression
+                y = x
+            else:
+                y = x
+            return y
+
+    lines = [line for line in module_source(Dims).text.splitlines() if '"n"' in line]
+    static = tuple((line, line.replace('"n"', "4")) for line in lines)
+    calls = re.findall(r"lv: [^\n]*|gv: [^\n]*", module_source(Dims).text)
+    static += tuple((line, line.replace("n)", "4)").replace(", n,", ", 4,")) for line in calls)
+    title = title_of(case_of(Dims, "FuseOps"), crash_of("no"), Nearest("a static dim", static))
+    assert title == "FuseOps fails on relax.sqrt of a symbolic dim: no"
+    integer = Nearest("another dtype", (('R.Prim("bool")', 'R.Prim("int64")'),), ((('"bool"', '"int32"'),),))
+    title = title_of(case_of(Chosen, "FuseOps"), crash_of("no"), integer)
+    assert title == "FuseOps fails on a scalar other than int64: no"
+
+
+def test_a_pass_whose_module_a_later_one_refuses_is_not_said_to_fail() -> None:
+    expression = "tvm.transform.Sequential([relax.transform.FoldConstant(), relax.transform.FuseTIR()])"
+    case, verdict = case_of(Argsort, "FuseTIR", expression), replace(crash_of("no"), culprit="FuseTIR")
+    said = "FoldConstant makes a module on which FuseTIR fails on relax.argsort: no"
+    assert title_of(case, verdict, blame="FoldConstant") == said
+    assert title_of(case, verdict, blame="Inner") == "Inner in FuseTIR fails on relax.argsort: no"
+
+
+def test_what_is_lost_of_an_operand_is_told_before_what_is_undefined_elsewhere() -> None:
+    """RewriteCUDAGraph captures the dtype of a view, which makes the call of a kernel ill-typed, and a dim as well."""
+
+    @I.ir_module
+    class Viewed:
+        @T.prim_func(private=True, s_tir=True)
+        def kernel(a: T.handle, b: T.handle):
+            n = T.int64()
+            A = T.match_buffer(a, (n,), "float32")
+            B = T.match_buffer(b, (n,), "float32")
+            for i in range(n):
+                B[i] = A[i]
+
+        @R.function
+        def main(x: R.Tensor(("n",), "float32"), y: R.Tensor(("n",), "float32")) -> R.Tuple:
+            R.func_attr({"relax.force_pure": True})
+            n = T.int64()
+            cls = Viewed
+            a = R.call_packed("outside", R.const([1.0]), ty_args=(R.Tensor((n,), "float32"),))
+            none = R.null_value()
+            b = R.memory.view(a, R.shape([n]), none, R.tuple())
+            cls.kernel(b, y)
+            return R.tuple()
+
+    expression = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
+    case = case_of(Viewed, "RewriteCUDAGraph", expression)
+    said = "RewriteCUDAGraph loses the dtype of the result of relax.memory.view, and fails on the call to kernel"
+    assert title_of(case, failed(case, OracleName.CRASH)) == said
+
+
+def test_no_title_ends_before_what_it_says_is_undefined() -> None:
+    @I.ir_module
+    class Captured:
+        @R.function
+        def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            @R.function
+            def inner() -> R.Tensor((1,), "float32"):
+                return x
+
+            return x
+
+    case, text = case_of(Captured, "LazyGetInput"), module_source(Captured).text
+    inner = Nearest("drop what is unused", ((text[text.rindex("@R.function") : text.rindex("return")], ""),))
+    title = title_of(case, failed(case, OracleName.WELL_FORMED), inner, blame="EliminateCommonSubexpr")
+    assert title.startswith("EliminateCommonSubexpr leaves the parameter x, which main returns, undefined in a")
 
 
 def test_a_message_does_not_end_where_it_says_only_the_operator() -> None:
