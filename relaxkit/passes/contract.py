@@ -309,7 +309,6 @@ class NumericCheck(enum.Enum):
 
     FORM = "the output is well formed"
     RESULTS = "results are compared"
-    DTYPES = "results keep their dtypes"
     BUILD = "the output builds"
     RUN = "the output runs"
 

@@ -127,11 +127,6 @@ def binds_dims_of_a_cast(situation: Situation) -> bool:
     )
 
 
-def retypes_inputs(situation: Situation) -> bool:
-    """Say whether inputs that the pass names become float16."""
-    return bool(arguments_of(situation.expression).get("fp16_input_names"))
-
-
 def retypes_a_callee(situation: Situation) -> bool:
     """Say whether inputs that become float16 are parameters of a function that the module calls."""
     names = set(arguments_of(situation.expression).get("fp16_input_names") or ())

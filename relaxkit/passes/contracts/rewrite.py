@@ -36,7 +36,7 @@ from relaxkit.passes.contracts.shared import (
     to_kernels,
 )
 from relaxkit.passes.forms import without_dead_code
-from relaxkit.passes.limits import is_told_to_leave, retypes_a_callee, retypes_inputs
+from relaxkit.passes.limits import is_told_to_leave, retypes_a_callee
 from relaxkit.passes.preconditions import no_calls_in_place
 
 REASSOCIATION = NumericPromise.REASSOCIATION
@@ -189,7 +189,6 @@ ROWS: tuple[Contract, ...] = (
             NumericLimit(
                 NumericCheck.RESULTS, "retyped function is called inside the module", _FP16_INPUTS, retypes_a_callee
             ),
-            NumericLimit(NumericCheck.DTYPES, "signature follows retyped inputs", _FP16_INPUTS, retypes_inputs),
         ),
         variants=(
             Variant(
