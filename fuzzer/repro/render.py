@@ -20,6 +20,7 @@ from fuzzer.repro.module.format import wrapped
 from fuzzer.repro.module.source import ModuleSource, literal_of, module_source
 from fuzzer.repro.older_releases import names_for_older
 from fuzzer.repro.table import EXTERNAL_PIECES, PIECES, check_of, words_of
+from fuzzer.repro.telling import namesakes
 from fuzzer.repro.title import AGAIN, title_of
 from oracles.core.verdict import Phase, Verdict
 from relaxkit.passes.pass_ref import PassRef, Substitute
@@ -149,6 +150,7 @@ def render_repro(
     if verdict.evidence is not None and verdict.evidence.kind in ("mutated", NOT_EQUAL, NOT_LOCAL):
         _, again, change = title.partition(AGAIN)
         words = replace(words, observed=f"the second run {change}" if again else title)  # not that two modules differ
+    words = replace(words, observed=words.observed + namesakes(words.observed, load_module(case)))
     if alone is not None:
         prepare, judged, nearest = [], [LEGALIZE], None
     check = check_of(case, verdict) if alone is None else documented_check(alone)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from collections import Counter
 from typing import Any
 
 import tvm
 import tvm_ffi
 from tvm import relax
 
+from fuzzer.core.text import enumerated
 from oracles.semantics.single import given_to
 from relaxkit.ir.edits import dead_bindings
 from relaxkit.ir.functions import is_public, relax_functions
@@ -18,6 +21,7 @@ from relaxkit.ir.walk import expressions_in, nodes, operator_of, operators_of, p
 from strategies.detect.features import features_of
 from strategies.scope.features import Feature
 
+_SYMBOLIC = re.compile(r"R\.Tensor\(\([^()]*\)[^()]*\)")
 _UNTOLD = frozenset({"relax.abs", "relax.add", "relax.call_tir", "relax.logical_not"})
 """Operators that the minimizer itself puts in the place of others, and the call of a kernel."""
 _NO_DTYPE = ("None", "", "void")
@@ -51,6 +55,21 @@ def surroundings(module: Any) -> str:
     flowing = {name for name, each in functions.items() if any(place.dataflow for place in each)}
     other = "main" in functions and flowing and "main" not in flowing
     return "when a function other than main has a dataflow block" if other else ""
+
+
+def namesakes(text: str, module: Any) -> str:
+    """Say of which functions the symbolic dims are that a text gives equal names, in a type that it names twice."""
+    twice = [ty for ty, many in Counter(_SYMBOLIC.findall(text)).items() if many > 1]
+    owners: dict[str, list[str]] = {}
+    for name, function in relax_functions(module):
+        for var in relax.analysis.defined_symbolic_vars(function):
+            owners.setdefault(str(var.name), []).append(name)
+    told = (
+        f" ({enumerated([f'the {dim} of {each}' for each in functions])} are different variables)"
+        for dim, functions in owners.items()
+        if len(functions) > 1 and any(re.search(rf"\b{re.escape(dim)}\b", ty) for ty in twice)
+    )
+    return next(told, "")
 
 
 def returning_nothing(module: Any) -> str:

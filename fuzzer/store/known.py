@@ -80,8 +80,9 @@ class KnownAs:
 
     @property
     def reported(self) -> str:
-        """Where it is reported upstream, as far as anybody said; empty for nowhere."""
-        places = (self.reference, self.cause.upstream if self.cause else "", self.also.reference if self.also else "")
+        """Where it is reported upstream, as somebody said of this finding; empty for nowhere."""
+        cause, also = self.cause.upstream if self.cause else "", self.also.reported if self.also else ""
+        places = (self.reference, cause, also) if self.certain or self.listed else ()  # others fail like it by chance
         return next((place for place in places if place.startswith(_UPSTREAM)), "")
 
     @property

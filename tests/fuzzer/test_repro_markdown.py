@@ -510,6 +510,13 @@ def test_a_listed_finding_is_told_without_the_list_and_its_cause_once() -> None:
         assert "eported: " not in report
 
 
+def test_what_only_fails_like_something_is_not_said_to_be_reported() -> None:
+    known = KnownAs("some-case", "It fails.", "https://github.com/apache/tvm/issues/1", certain=False)
+    assert known.told_upstream == ""
+    assert replace(known, listed=True, also=known, reference="").told_upstream == ""
+    assert "already reported" not in bug_report(finding(), VERDICT, INFO, "", script().parts, known=known)
+
+
 def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
     url = "https://github.com/apache/tvm/issues/1"
     case_of = KnownAs("some-case", "It fails.", url)

@@ -336,3 +336,16 @@ def test_a_module_that_the_pass_changes_comes_before_one_that_it_leaves(tmp_path
         nearest = nearest_passing(case, verdict, judge, 60)
     assert nearest is not None
     assert "axis=0" not in nearest.applied(MODULE)
+
+
+def test_a_dim_of_several_functions_becomes_static_in_all_of_them() -> None:
+    function = "    @R.function{}\n    def {}(x: R.Tensor(('n',), 'float32')) -> R.Tensor(('n',), 'float32'):\n"
+    body = "        lv: R.Tensor((n,), 'float32') = {}\n        return lv\n"
+    text = (
+        "@I.ir_module\nclass Module:\n"
+        + function.format("(private=True)", "f1") + "        n = T.int64()\n" + body.format("R.exp(x)")
+        + function.format("", "main") + "        n = T.int64()\n        cls = Module\n" + body.format("cls.f1(x)")
+    )  # fmt: skip
+    found = [pair for pair in neighbours(str(tvm.ir.save_json(load(text)))) if pair[0].what.startswith("a static dim")]
+    assert any({"4"} == {*re.findall(r'Tensor\(\("?(\w+)', other)} for _, other in found)
+    assert all(near.tells for near, _ in found)

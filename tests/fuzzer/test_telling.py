@@ -8,7 +8,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from fuzzer.repro.telling import surroundings, telling
+from fuzzer.repro.telling import namesakes, surroundings, telling
 
 
 def module(body: str, params: str = "x: R.Tensor((2,), 'float32')", rest: str = "") -> tvm.IRModule:
@@ -98,3 +98,12 @@ def test_what_is_special_of_a_module(given: tvm.IRModule, said: str) -> None:
 )
 def test_where_a_failure_is(given: tvm.IRModule, said: str) -> None:
     assert surroundings(given) == said
+
+
+def test_equal_names_of_dims_of_two_functions_are_told_apart() -> None:
+    dims = "    @R.function(private=True)\n    def f1(x: R.Tensor(('n',), 'float32')):\n        return x\n"
+    two = module("return x", "x: R.Tensor(('n',), 'float32')", dims)
+    ty = 'R.Tensor((n,), dtype="float32")'
+    assert namesakes(f"{ty} differs from {ty}", two) == " (the n of f1 and the n of main are different variables)"
+    assert namesakes(f"{ty} is wrong", two) == ""
+    assert namesakes(f"{ty} differs from {ty}", module("return x", "x: R.Tensor(('n',), 'float32')")) == ""

@@ -30,7 +30,7 @@ _REDUCING_SECONDS = 2.0
 """Reductions infer types, which takes its time; what they give is rarely nearer than an edit of the text."""
 
 MOST_LINES = 6
-MOST_EDITS = 3
+MOST_EDITS = 5
 
 _PROPERTY, _DEVICE = "another property of a function", "a tensor on no particular device"
 _ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
