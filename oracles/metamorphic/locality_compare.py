@@ -92,6 +92,17 @@ def _canonical(module: tvm.IRModule, root: str, fixed: frozenset[str]) -> tvm.IR
             kept += sorted(other for other in called if other in functions and other not in {*kept, *twins})
     # AttachGlobalSymbol makes a symbol of every name: what is a name only is not compared.
     items = {module.get_global_var(name): _without_symbol(name, functions[name], fixed) for name in kept}
+    # SplitCallTIRByPattern makes external functions of kernels, and calls them by their symbols: those are names only.
+    symbols = {str(each.global_symbol) for each in functions.values() if isinstance(each, relax.ExternFunc)} - fixed
+    if symbols:
+        met: dict[str, relax.ExternFunc] = {}
+
+        def nameless(function: relax.ExternFunc) -> relax.ExternFunc:
+            symbol = str(function.global_symbol)
+            return met.setdefault(symbol, relax.ExternFunc(f"external.{len(met)}")) if symbol in symbols else function
+
+        pairs = (relax.ExternFunc, nameless)
+        items = {var: tvm_ffi.structural_map(function, pairs) for var, function in items.items()}
     names = {name: f"private.{index}" for index, name in enumerate(kept) if name not in fixed and name != root}
     return renamed(tvm.IRModule(items), {**names, **{twin: names.get(one, one) for twin, one in twins.items()}})
 

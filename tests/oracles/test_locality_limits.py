@@ -72,6 +72,20 @@ def test_names_that_become_public_within_a_pipeline_are_not_changed() -> None:
     assert not renamings(publish, behind)
 
 
+def test_symbols_of_external_functions_that_kernels_became_are_names_only() -> None:
+    def split(name: str, called: str) -> Any:
+        builder, x = relax.BlockBuilder(), relax.Var("x", PAIR)
+        with builder.function("main", [x]):
+            builder.emit_func_output(builder.emit(relax.call_dps_packed(called, (x,), PAIR)))
+        module = builder.get()
+        module.update_func(tvm.ir.GlobalVar(name), relax.ExternFunc(name))
+        return module
+
+    before = split("add_one", "add_one")
+    assert pair(before, split("zz_add_one", "zz_add_one"), "main", frozenset({"main"})) is None
+    assert pair(before, split("add_one", "library_function"), "main", frozenset({"main"})) is not None
+
+
 def test_functions_of_two_copies_are_compared_by_the_names_that_they_call() -> None:
     text = str(tvm.ir.save_json(samples.private_calls()))
     left, right = load(text), load(text)
