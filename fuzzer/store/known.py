@@ -168,8 +168,8 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
         fuzzer.core.toml.TomlError: ``findings.toml`` is wrong.
     """
     found: dict[str, KnownAs] = {}
-    for collection in _collections():
-        found |= collection(findings)
+    for collection in _collections():  # of defects of TVM's, which no pass of a user's has
+        found |= collection([each for each in findings if not each.of_users])
     listed = known or load_known(None)
     for each in findings if listed.entries else ():
         if (row := listed.find(each.id, each.signature, each.family.id, each.former)) is not None:
@@ -186,7 +186,7 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
 
 def compared(findings: Sequence[FindingRecord], known: Container[str]) -> list[FindingRecord]:
     """Give findings that nobody knows the known defects of their passes, to look at."""
-    new, others = [each for each in findings if each.id not in known], dict[str, str]()
+    new, others = [each for each in findings if each.id not in known and not each.of_users], dict[str, str]()
     for collection in _collections():
         others |= {name: each.sentence for name, each in collection(new, others=True).items()}
     return [replace(each, others=others.get(each.id, "")) for each in findings]

@@ -278,6 +278,11 @@ class FindingRecord:
         return family(self.verdict, self.traits)
 
     @property
+    def of_users(self) -> bool:
+        """Say whether a user's pass is at fault."""
+        return any(ref.is_user and ref.name == self.assessment.blame for ref in self.shown_case.passes)
+
+    @property
     def verdict(self) -> Verdict:
         """The failing verdict that it was recorded with."""
         return Verdict(OracleName(self.oracle), Outcome.FAIL, self.culprit, evidence=self.evidence)

@@ -309,3 +309,15 @@ def test_reports_of_one_id_and_title_have_one_cause() -> None:
     defects = [each for each in load_judgements() if each.verdict == "defect"]
     causes = {((each.id, each.blamed, without_numbers(each.title)), each.cause) for each in defects}
     assert [name for name, many in Counter(report for report, _ in causes).items() if many > 1] == []
+
+
+def test_what_a_users_own_pass_does_is_no_case_of_the_corpus() -> None:
+    own = Case("{}", (PassRef(FOUND.culprit, "user:mine.py:MergeCompositeFunctions"),), 0)
+    mine = replace(FOUND, case=own, minimized=None)
+    assert set(tell([FOUND, replace(mine, id="0123456789")])) == {FOUND.id}, "the same failure of another pass"
+    (kept,) = compared([mine], {})
+    assert kept.others == ""
+    entry = KnownFinding(id=mine.id, reason="why")
+    assert tell([mine], KnownFindings((entry,)))[mine.id].listed, "a list of the user's speaks of it"
+    blamed = replace(mine, assessed=replace(mine.assessment, blame="type inference"))
+    assert recognize([blamed]) == tell([blamed]) != {}, "what TVM does in it may be known"
