@@ -1,4 +1,4 @@
-"""A campaign's report as JUnit XML: one suite an oracle, one case a pass.
+"""A campaign's report as JUnit XML: one suite an oracle, one case a pass; and one suite of what decided in the gate.
 
 A case fails when a finding of that oracle and pass is open; its failure names signature and count and carries the
 script, so that it can be run from where the report is read.  Known findings and suspects are written out but do not
@@ -16,13 +16,14 @@ from dataclasses import replace
 from fuzzer.core.text import disarmed, shorten, visible
 from fuzzer.findings.signature import readable
 from fuzzer.gate.judge import GateResult
+from fuzzer.gate.ruling import RulingStatus
 from fuzzer.store.writer import FindingRecord, Tally
 from oracles.core.verdict import Outcome
 from reports.findings import Dispositions, blame_line, script_text, title_line
 from reports.tables import OracleRow, Report, grouped, oracle_rows, pass_rows, reason_rows
 
 _MOST_TEXT = 1 << 20
-_COUNTS = ("tests", "failures", "skipped")
+_COUNTS = {"tests": ".", "failures": "failure", "skipped": "skipped", "errors": "error"}
 
 
 def render_junit(report: Report, result: GateResult | None = None) -> str:
@@ -32,25 +33,35 @@ def render_junit(report: Report, result: GateResult | None = None) -> str:
     met = (Tally(str(each.oracle), each.culprit, Outcome.FAIL.value, "", 0) for each in report.findings)
     report = replace(report, tallies=[*report.tallies, *met])
     root = ElementTree.Element("testsuites", name="relaxfuzz")
-    suites = [_suite(root, report, row, dispositions) for row in oracle_rows(report.tallies)]
-    for key in _COUNTS:
-        root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
-    root.set("errors", "0")
+    for row in oracle_rows(report.tallies):
+        _suite(root, report, row, dispositions)
+    if result is not None:
+        _gate(root, result)
+    for suite in (*root, root):
+        for key, what in _COUNTS.items():
+            suite.set(key, str(sum(case.find(what) is not None for case in suite.iter("testcase"))))
     root.set("time", f"{report.info.elapsed_seconds:.3f}")
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(
-    root: ElementTree.Element, report: Report, row: OracleRow, dispositions: Dispositions
-) -> ElementTree.Element:
+def _gate(root: ElementTree.Element, result: GateResult) -> None:
+    name = "relaxfuzz.gate"
+    suite = ElementTree.SubElement(root, "testsuite", name=name)
+    for each in (*result.of(RulingStatus.FAIL), *result.lacking):
+        called = _clean(f"{each.subject}: {each.requirement}")
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=called)
+        failure = ElementTree.SubElement(case, "failure", type=each.status.value, message=_clean(each.line))
+        failure.text = _clean("\n".join(each.lines))
+
+
+def _suite(root: ElementTree.Element, report: Report, row: OracleRow, dispositions: Dispositions) -> None:
     suite = ElementTree.SubElement(root, "testsuite", name=f"relaxfuzz.{row.name}")
     info = report.info
     _properties(suite, row, seed=info.seed, tvm_version=info.tvm_version, ffi_version=info.ffi_version)
-    rows = pass_rows(report.tallies, row.name)
     found = dict(grouped([each for each in report.findings if str(each.oracle) == row.name], "culprit"))
     said = dict(grouped([each for each in report.tallies if str(each.oracle) == row.name], "culprit"))
-    for judged in rows:
+    for judged in pass_rows(report.tallies, row.name):
         case = ElementTree.SubElement(suite, "testcase", classname=f"relaxfuzz.{row.name}", name=_clean(judged.name))
         _properties(case, judged)
         findings = found.get(judged.name, [])
@@ -62,11 +73,6 @@ def _suite(
         if others:
             out = ElementTree.SubElement(case, "system-out")
             out.text = _clean("\n\n".join(_details(report, finding, dispositions) for finding in others))
-    suite.set("tests", str(len(rows)))
-    suite.set("failures", str(sum(case.find("failure") is not None for case in suite.iter("testcase"))))
-    suite.set("skipped", str(sum(case.find("skipped") is not None for case in suite.iter("testcase"))))
-    suite.set("errors", "0")
-    return suite
 
 
 def _failures(

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from fuzzer.core.text import counted, printable, to_json, visible_all
 from fuzzer.findings.assessment import Severity
 from fuzzer.gate.judge import GateResult
+from fuzzer.gate.ruling import RulingStatus
 from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import FILE_NAME, FindingRecord
 from relaxkit.passes.contract import OracleName
@@ -56,7 +57,7 @@ def render_sarif(report: Report, result: GateResult | None = None) -> str:
             {
                 "tool": {"driver": _driver()},
                 "automationDetails": {"id": f"relaxfuzz/seed-{report.info.seed}"},
-                "invocations": [_invocation(report)],
+                "invocations": [_invocation(report, result)],
                 "originalUriBaseIds": {_BASE: {"description": {"text": "The campaign's directory."}}},
                 "columnKind": "unicodeCodePoints",
                 "properties": _facts(report, result),
@@ -87,11 +88,13 @@ def _driver() -> dict[str, Any]:
     }
 
 
-def _invocation(report: Report) -> dict[str, Any]:
+def _invocation(report: Report, result: GateResult | None) -> dict[str, Any]:
     info = report.info
+    decided = [] if result is None else [*result.of(RulingStatus.FAIL), *result.lacking]
     return {
         # 3.20.14: whether the tool did its work, whatever it found.
         "executionSuccessful": info.state not in (CampaignState.RUNNING, CampaignState.KILLED),
+        "toolExecutionNotifications": [{"level": "error", "message": {"text": each.line}} for each in decided],
         "properties": {"started": info.started_at, "elapsedSeconds": info.elapsed_seconds, "state": info.state},
     }
 

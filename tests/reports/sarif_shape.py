@@ -27,7 +27,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
     "configuration": {"level": str, "enabled": bool},  # 3.50
     "automation": {"id": str},  # 3.17
-    "invocation": {"executionSuccessful!": bool, "properties": dict},  # 3.20
+    "invocation": {  # 3.20
+        "executionSuccessful!": bool, "toolExecutionNotifications": ["notification"], "properties": dict,
+    },
+    "notification": {"level": str, "message!": "message"},  # 3.58
     "result": {  # 3.27
         "ruleId": str, "ruleIndex": int, "level": str, "kind": str, "message!": "message", "locations": ["location"],
         "fingerprints": {"*": str}, "partialFingerprints": {"*": str}, "occurrenceCount": int, "rank": float,

@@ -8,8 +8,10 @@ from sample_findings import finding
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import judge_campaign
 from fuzzer.gate.measured import measured
-from fuzzer.gate.policy import Policy
+from fuzzer.gate.policy import Limit, Policy, Rule, Weight
+from fuzzer.gate.ruling import RulingStatus
 from fuzzer.store.records import FindingState, Tally
+from oracles.core.verdict import NOTE, UNCOVERED
 from reports.junit import render_junit
 from reports.tables import Report
 
@@ -152,3 +154,22 @@ def test_findings_are_looked_up_by_pass(report: Report) -> None:
     root = parse(replace(report, tallies=tallies, findings=named))
     assert [len(each.findall("failure")) for each in root.iter("testcase")] == [1] * 200
     assert len(asked) < 2000
+
+
+def test_every_line_that_decided_in_the_gate_fails(report: Report) -> None:
+    noted = Tally("numeric", "Mine", "skip", f"{NOTE}Mine {UNCOVERED}", 4)
+    report = replace(report, findings=[], tallies=[Tally("crash", "Mine", "pass", "", 9), noted])
+    policy = Policy((Rule("crash", None, Limit(min_checks=30)),), KnownFindings(), notes=Weight.FAIL)
+    result = judge_campaign(policy, measured(report.info, report.tallies, [], {}))
+    lines = [each.line for each in result.of(RulingStatus.FAIL, RulingStatus.SHORT)]
+    assert {line[:5] for line in lines} == {"FAIL ", "SHORT"}
+    root = ElementTree.fromstring(render_junit(report, result).encode())
+    cases = root.findall("testsuite[@name='relaxfuzz.gate']/testcase")
+    assert sorted(each.attrib["message"] for case in cases for each in case.findall("failure")) == sorted(lines)
+    assert all(case.find("skipped") is None for case in cases)
+    assert root.attrib["failures"] == str(len(lines)), "no finding, and red all the same"
+    passed = judge_campaign(Policy((), KnownFindings()), measured(report.info, report.tallies, [], {}))
+    (suite,) = ElementTree.fromstring(render_junit(report, passed).encode()).findall(
+        "testsuite[@name='relaxfuzz.gate']"
+    )
+    assert (suite.attrib["tests"], suite.attrib["failures"], len(suite)) == ("0", "0", 0)

@@ -10,6 +10,7 @@ from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import judge_campaign
 from fuzzer.gate.measured import measured
 from fuzzer.gate.policy import Policy
+from fuzzer.gate.ruling import RulingStatus
 from relaxkit.passes.contract import OracleName
 from reports.sarif import FINGERPRINT, render_sarif
 from reports.tables import Report
@@ -96,3 +97,16 @@ def test_the_check_itself_sees_what_is_wrong(report: Report, change: dict[str, A
     log = json.loads(render_sarif(report))
     log["runs"][0]["results"][0].update(change)
     assert complaints(log) == ([complaint] if complaint else [])
+
+
+def test_every_line_that_decided_in_the_gate_is_an_error(report: Report) -> None:
+    entry = KnownFinding("0000000001", "", "https://example.org/7", "reported")
+    (told,) = run(report, entry)["invocations"]
+    result = judge_campaign(
+        Policy((), KnownFindings((entry,))), measured(report.info, report.tallies, report.findings, {})
+    )
+    lines = [each.line for each in result.of(RulingStatus.FAIL)]
+    assert lines
+    assert [(each["level"], each["message"]["text"]) for each in told["toolExecutionNotifications"]] == [
+        ("error", line) for line in lines
+    ]
