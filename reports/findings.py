@@ -90,6 +90,15 @@ def blame_line(finding: FindingRecord) -> str:
     return printable(finding.assessment.beside(finding.culprit))
 
 
+def users_line(finding: FindingRecord) -> tuple[str, int] | None:
+    """Return file and line of the user's pass where it raised, in the repository of this directory, if it is there."""
+    file, _, line = finding.evidence.details.place.rpartition(":")
+    here = Path.cwd()
+    root = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
+    inside = Path(file).is_relative_to(root) and line.isdecimal()
+    return (Path(file).relative_to(root).as_posix(), int(line)) if inside else None
+
+
 def title_line(finding: FindingRecord) -> str:
     """Return what is wrong, printable."""
     return first_line(finding.title)

@@ -2,9 +2,9 @@
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of sections below are of that document.
 
-A finding is in no source file of the user's, so its place is its script, relative to the campaign's directory: code
-scanning wants a relative path, and the same one for the same finding each time.  What is known is suppressed, with its
-reference.  A suspect (``fuzzer.store.records.SUSPECTS``) is a warning, a question a note; of the rest severity decides.
+The place of a finding is the line of the user's pass that raised; of others its script, relative to the campaign's
+directory: code scanning wants a relative path, the same each time. What is known is suppressed, with its reference. A
+suspect (``fuzzer.store.records.SUSPECTS``) is a warning, a question a note; of the rest severity decides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fuzzer.gate.ruling import RulingStatus
 from fuzzer.store.records import CampaignState
 from fuzzer.store.writer import FILE_NAME, FindingRecord
 from relaxkit.passes.contract import OracleName
-from reports.findings import Disposition, Dispositions, blame_line, script_text, title_line
+from reports.findings import Disposition, Dispositions, blame_line, script_text, title_line, users_line
 from reports.tables import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -165,8 +165,10 @@ def _message(finding: FindingRecord) -> str:
 
 
 def _location(finding: FindingRecord) -> dict[str, Any]:
-    place = finding.repro or FILE_NAME
+    own = users_line(finding)
+    place, line = own or (finding.repro or FILE_NAME, 1)
+    base = {} if own else {"uriBaseId": _BASE}  # relative to the repository without one
     return {
-        "physicalLocation": {"artifactLocation": {"uri": quote(place), "uriBaseId": _BASE}, "region": {"startLine": 1}},
+        "physicalLocation": {"artifactLocation": {"uri": quote(place), **base}, "region": {"startLine": line}},
         "logicalLocations": [{"name": finding.culprit, "kind": "function"}],
     }

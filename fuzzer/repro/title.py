@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import Any
 
 import tvm
@@ -168,7 +169,7 @@ def _crash(culprit: str, told: Told) -> str:
     entered = told.entered
     if entered is not None and (done := spoiled(*entered, told.evidence)):
         return _fit(f"{told.asked} {done}", "", told.error)
-    if not (place := told.evidence.details.place):
+    if not (place := PurePath(told.evidence.details.place).name):
         made_of = "" if told.when or "relax." in told.error else told.made_of
         return _fit(f"{culprit} fails{made_of}", told.when, told.error)
     when = told.when if told.nearest or told.when.startswith("on") else ""  # the line says more than a guess

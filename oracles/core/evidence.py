@@ -45,7 +45,7 @@ def evidence_of(error: BaseException) -> Evidence:
     """Make the evidence of an exception: kind is its type's name, message its text, frames innermost first."""
     frames = frames_of(error)
     users = _users_trace(error)
-    place = f"{PurePath(users[-1].filename).name}:{users[-1].lineno}" if users else ""
+    place = f"{os.path.abspath(users[-1].filename)}:{users[-1].lineno}" if users else ""
     lines, raised_at = tuple(line for _, line in frames), users_frames(error)
     details = Details(raised_at=raised_at, place=place, lines=lines, functions=_without_file(error))
     message = _IN_PASS.sub(r"\2", str(error))

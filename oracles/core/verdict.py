@@ -172,7 +172,7 @@ class Details:
         lines: The lines of the frames, which belong to one release of TVM; none where nobody recorded them.
         functions: The functions of TVM that were running and whose files it does not tell, innermost first.
         raised_at: Where a user's pass raised, innermost last: ``FILE:LINE in FUNCTION: SOURCE``.
-        place: The name of the file and the line of the innermost of these: ``FILE:LINE``.
+        place: The innermost of these: ``FILE:LINE``; of earlier versions without the directory.
         harm: The harm of the claim that does not hold.
     """
 

@@ -621,7 +621,7 @@ def crash_of(message: str, kind: str = "InternalError", frame: str = "src/relax/
 def test_the_place_in_a_users_file_is_told() -> None:
     verdict = crash_of("no", "ValueError")
     assert verdict.evidence is not None
-    placed = replace(verdict.evidence, details=Details(place="mine.py:7"))
+    placed = replace(verdict.evidence, details=Details(place="/home/me/mine.py:7"))
     said = title_of(case_of(Argsort, "FuseOps"), replace(verdict, evidence=placed))
     assert said == "FuseOps fails at mine.py:7 on relax.argsort: ValueError: no", "one word alone says little"
     message = "int() argument must be a string, a bytes-like object or a real number, not 'Mul'"

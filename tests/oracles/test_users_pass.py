@@ -366,7 +366,7 @@ def test_the_frames_end_in_the_users_file_where_a_library_raises() -> None:
     assert evidence is not None
     assert evidence.frames[0] == "test_users_pass.py:in_numpy"
     assert evidence.details.raised_at[-1].endswith("in in_numpy: np.broadcast_to(np.zeros(2), (3,))")
-    assert evidence.details.place == f"test_users_pass.py:{in_numpy.__code__.co_firstlineno + 1}"
+    assert evidence.details.place == f"{__file__}:{in_numpy.__code__.co_firstlineno + 1}"
 
 
 def test_the_files_of_a_pass_that_is_installed_are_the_users(tmp_path: Path) -> None:

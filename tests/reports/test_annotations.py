@@ -1,5 +1,7 @@
 from dataclasses import replace
+from pathlib import Path
 
+import msgspec
 import pytest
 from sample_findings import finding
 
@@ -9,8 +11,9 @@ from fuzzer.gate.measured import measured
 from fuzzer.gate.policy import Limit, Policy, Rule
 from fuzzer.store.records import SUSPECTS
 from fuzzer.store.writer import FindingState
-from oracles.core.verdict import Outcome
+from oracles.core.verdict import Details, Outcome
 from reports.annotations import MOST, command, render_annotations
+from reports.sarif import render_sarif
 from reports.tables import Report
 
 
@@ -79,3 +82,27 @@ def test_findings_come_before_what_is_short_and_missing_evidence_is_a_warning(re
 
 def test_nothing_to_say(report: Report) -> None:
     assert render_annotations(replace(report, findings=[])) == ""
+
+
+def test_what_a_pass_raises_is_annotated_at_its_line(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *rest = report.findings
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    for place, file, line in (
+        (f"{tmp_path}/team, one/util.py:12", "team%2C one/util.py", 12),
+        ("/elsewhere/util.py:12", "", 0),
+        ("util.py:12", "", 0),  # of an earlier version
+        ("", "", 0),
+    ):
+        raised = replace(first, evidence=replace(first.evidence, details=Details(place=place)))
+        told = replace(report, findings=[raised, *rest])
+        at = f"file={file},line={line}," if file else ""
+        assert render_annotations(told).startswith(f"::error {at}title=relaxfuzz%3A S3? crash FuseOps 0000000001::")
+        (log,) = msgspec.json.decode(render_sarif(told))["runs"]
+        physical = log["results"][0]["locations"][0]["physicalLocation"]
+        own = {"artifactLocation": {"uri": "team%2C%20one/util.py"}, "region": {"startLine": 12}}
+        script = {"uri": "repros/0000000001.py", "uriBaseId": "CAMPAIGN"}
+        assert physical == (own if file else {"artifactLocation": script, "region": {"startLine": 1}})
