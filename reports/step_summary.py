@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, shorten
+from fuzzer.core.text import WHAT_THEY_ARE, Standing, counted, shell, shorten
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.text import render as gate_lines
 from fuzzer.repro.markdown import escaped
@@ -48,17 +48,16 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
     else:
         word = {GateExit.PASSED: "passed", GateExit.FAILED: "failed", GateExit.NO_EVIDENCE: "not enough evidence"}
         yield f"## {_MARKS[result.exit]} relaxfuzz gate: {word.get(result.exit, 'no verdict')}"
-    yield ""
-    yield (
-        f"TVM {escaped(info.tvm_version)}, seed {info.seed}: {counted(info.examples, 'case')} on "
-        f"{counted(info.modules, 'module')} in {duration(info.elapsed_seconds)}; {escaped(info.state)}."
-    )
-    yield ""
+    seeds = f"seed{'s' * bool(info.seeds)} {', '.join(map(str, info.seeds or (info.seed,)))}"
+    tested = f"{counted(info.examples, 'case')} on {counted(info.modules, 'module')}"
+    took = f"in {duration(info.elapsed_seconds)}; {escaped(info.state)}."
+    yield from ("", f"TVM {escaped(info.tvm_version)}, {seeds}: {tested} {took}", "")
     if report.blind:
         yield from (f"{escaped(report.blind)}.", "")
     if result is not None:
-        yield from fenced("\n".join(gate_lines(result)), "text")
-        yield ""
+        # Not by the path of this machine's: they are for the reader's.
+        lines = "\n".join(gate_lines(result)).replace(f"`{shell('python')} ", "`python ")
+        yield from (*fenced(lines, "text"), "")
 
 
 def _findings(report: Report, dispositions: Dispositions) -> list[str]:
@@ -95,8 +94,7 @@ def _table(findings: Sequence[tuple[str, FindingRecord]]) -> list[str]:
 
 def _oracles(report: Report) -> list[str]:
     lines = ["<details><summary>Oracles</summary>", "", *oracle_table(report), ""]
-    reasons = reason_rows(report.tallies, _REASONS)
-    if reasons:
+    if reasons := reason_rows(report.tallies, _REASONS):
         lines += [*table(("oracle", "outcome", "reason", "count"), reasons, "lllr"), ""]
     return [*lines, "</details>"]
 

@@ -84,8 +84,7 @@ def summarize(store_dir: Path | str, stream: TextIO, as_json: bool = False) -> N
     if as_json:
         return
     stream.write(printable(f"report: {directory / MARKDOWN_NAME} and {directory / HTML_NAME}").join("\n\n"))
-    repros = sum(finding.repro is not None for finding in report.findings)
-    if repros:
+    if repros := sum(finding.repro is not None for finding in report.findings):
         first = next(finding.repro for finding in report.findings if finding.repro)
         stream.write(f"repro scripts: {repros}, for example: {shell('python')} {quoted_path(directory / str(first))}\n")
     stream.flush()

@@ -59,6 +59,7 @@ class StoreReader:
             state=CampaignState.KILLED if killed else state,
             budget_text=meta["budget"],
             relaxfuzz_version=meta.get("relaxfuzz_version", ""),
+            seeds=tuple(each["seed"] for each in json.loads(meta.get("merged", "[]"))),
         )
 
     def tallies(self) -> list[Tally]:

@@ -123,6 +123,7 @@ class CampaignInfo:
         state: Whether it runs, and how it ended.
         budget_text: The budget as the user gave it, ``10m`` or ``2000 cases``.
         relaxfuzz_version: Version that began the campaign; empty where that was not recorded.
+        seeds: Those of the campaigns that it was merged from.
     """
 
     seed: int
@@ -138,6 +139,7 @@ class CampaignInfo:
     state: CampaignState
     budget_text: str
     relaxfuzz_version: str = ""
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,11 @@ def report(directory: Path, *options: str) -> int:
     return main(["report", str(directory), "--policy", str(directory.parent / "policy.toml"), *options])
 
 
-def test_all_outputs_say_the_same(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_outputs_say_the_same(
+    directory: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = {name: directory / name for name in ("junit.xml", "log.sarif", "summary.md")}
+    monkeypatch.setenv("PATH", "/bin")  # so that commands for a terminal name this interpreter by its path
     files["summary.md"].write_text("what another command wrote\n")
     options = ("--junit", "--sarif", "--step-summary")
     given = [text for option, path in zip(options, files.values(), strict=True) for text in (option, str(path))]
@@ -38,7 +41,11 @@ def test_all_outputs_say_the_same(directory: Path, capsys: pytest.CaptureFixture
     assert annotations[1].startswith(f"::error title=relaxfuzz%3A S3? crash FuseOps {finding_id('bang')}::bang (2x)")
     assert len(annotations) == 2
     suites = list(JUnitXml.fromfile(str(files["junit.xml"])))
-    assert [(suite.name, suite.failures) for suite in suites] == [("relaxfuzz.crash", 1), ("relaxfuzz.numeric", 0)]
+    assert [(suite.name, suite.failures) for suite in suites] == [
+        ("relaxfuzz.crash", 1),
+        ("relaxfuzz.numeric", 0),
+        ("relaxfuzz.gate", 1),
+    ]
     assert "print('BUG: bang')" in files["junit.xml"].read_text()
     log = json.loads(files["log.sarif"].read_text())
     assert complaints(log) == []
@@ -47,6 +54,7 @@ def test_all_outputs_say_the_same(directory: Path, capsys: pytest.CaptureFixture
     summary = files["summary.md"].read_text()
     assert summary.startswith("what another command wrote\n## ❌ relaxfuzz gate: failed\n")
     assert f"Script of {finding_id('bang')}" in summary
+    assert f"to reproduce {finding_id('bang')}: `python {directory}/repros/" in summary, "no path of this machine's"
 
 
 def test_standard_output(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:

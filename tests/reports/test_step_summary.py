@@ -62,3 +62,8 @@ def test_suspects_alone(report: Report) -> None:
 def test_nothing_found(report: Report) -> None:
     text = render_step_summary(replace(report, findings=[], tallies=[]))
     assert "### 0 findings" in text
+
+
+def test_the_seeds_of_a_merged_campaign_are_all_named(report: Report) -> None:
+    merged = replace(report, info=replace(report.info, seeds=(7, 8)))
+    assert "TVM 0.27.0.post1, seeds 7, 8: 1234 cases on 300 modules" in render_step_summary(merged)

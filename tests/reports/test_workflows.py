@@ -147,6 +147,7 @@ def test_a_campaign_that_failed_is_not_judged(tmp_path: Path) -> None:
     codes, runner = act(tmp_path)
     assert codes == {"Fuzz": 2, "Judge": None, "Report": None, "Keep": 0, "Verdict": None}
     assert runner.uploaded == []
+    assert re.search(r"^::error title=relaxfuzz::.*\S", runner.said, re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -248,7 +249,8 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert "to accept all of them: `relaxfuzz baseline night --output .relaxfuzz/baseline.json`" in runner.said
     assert "::notice title=relaxfuzz::commit" not in runner.said, "a red night is no baseline"
-    assert "is in the artifact relaxfuzz-night: unpack it" in runner.said
+    assert "is in the artifact relaxfuzz-night." in runner.said
+    assert "unpack it as 'night' and run" in runner.said
     # A job that is run again may leave its artifact again.
     assert codes_of(nights.again(runner), "Keep") == [0]
     assert "Conflict" not in runner.said
