@@ -169,7 +169,7 @@ def parse_operators(text: str) -> tuple[tuple[str, int], ...]:
     try:
         rows = named_rows(weights)
     except ValueError as error:
-        raise ConfigError(f"--operators: {error}") from None
+        raise ConfigError(f"--operators: {error}{near_matches(text, ['auto'])}") from None
     numbers = {name: parse_whole(weights[name], f"--operators: the weight of {name},", 1, 1000) for name in rows}
     return tuple((row.name, numbers[name]) for name, row in rows.items())
 

@@ -166,9 +166,7 @@ def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ru
     listed = [each.id for each, _ in result.findings.known if families[each.id] == name]
     where = () if file is None or file.resolve() == DEFAULT_FILE.resolve() else ("--file", os.path.relpath(file))
     said = ("--reference", "URL", "--reason", "TEXT", "--campaign", result.measured.directory)
-    how = _command("triage", "known", name, *said, *where)
-    if file is None:
-        how = f"add a [[known]] table to {policy_file}"
+    how = _command("triage", "known", name, *said, *where) if file else f"add a [[known]] table to {policy_file}"
     family = f" (the family of {record.id})" if name != record.id else ""
     others = f"; {listed[0]} of the same family is already listed" if listed else ""
     script = shlex.quote(str(result.measured.directory / record.repro)) if record.repro else ""

@@ -89,13 +89,15 @@ def noted(
     told += [*rest, *settling(said for _, _, said in rows)]
     places = itertools.islice(lines.items(), _MOST_NOTES)
     if lines and coverage is not None:
-        told = [_changed(*each, coverage.changed[each[0]]) for each in coverage.judged.most_common(_MOST_NOTES)] + told
+        ran = {each.culprit for each in tallies if (each.oracle, each.outcome) == ("crash", Outcome.PASS)}
+        judged = coverage.judged.most_common(_MOST_NOTES)
+        told = [_changed(name, many, coverage.changed[name], name in ran) for name, many in judged] + told
     return told + [_never_ran(Path(place).name, statements) for place, statements in places]
 
 
-def _changed(name: str, judged: int, changed: int) -> str:
+def _changed(name: str, judged: int, changed: int, ran: bool) -> str:
     """Write how many modules a pass changed, and what to do where that is few."""
-    hint = "; `--plant` inserts a pattern that it acts on into most modules" if changed < _FEW * judged else ""
+    hint = "; `--plant` inserts a pattern that it acts on into most modules" if ran and changed < _FEW * judged else ""
     return f"{name} changed {changed} of {counted(judged, 'module')}{hint}"
 
 

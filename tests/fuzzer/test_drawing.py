@@ -111,3 +111,8 @@ def test_rare_idioms_are_drawn_as_often_as_passes_look_for_them(names: tuple[str
 def test_what_operators_cannot_mean_is_said(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         parse_operators(text)
+
+
+def test_a_misspelled_auto_is_suggested() -> None:
+    with pytest.raises(ConfigError, match="did you mean auto"):
+        parse_operators("atuo")

@@ -15,6 +15,7 @@ from fuzzer.shard.run import ShardAccumulator
 from fuzzer.shard.shard import ExampleDone, ShardTask, run_shard
 from fuzzer.store.grouping import noted
 from fuzzer.store.merge import merge
+from fuzzer.store.records import Tally
 from fuzzer.store.writer import Store
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.passes.contract import OracleName
@@ -144,9 +145,12 @@ def test_statements_that_never_ran_are_named_by_their_lines(ran: dict[int, bool]
 @pytest.mark.parametrize(("changed", "hint"), [(1, True), (200, False)])
 def test_how_many_modules_the_pass_changed_is_said(changed: int, hint: bool) -> None:
     coverage = Coverage(judged=Counter({"Mine": 706}), changed=Counter({"Mine": changed}))
-    first, _ = noted([], {"/home/me/own.py": {1: True}}, coverage)
+    ran = [Tally("crash", name, "pass", "", 9) for name in coverage.judged]
+    first, _ = noted(ran, {"/home/me/own.py": {1: True}}, coverage)
     assert first.startswith(f"Mine changed {changed} of 706 modules")
     assert ("`--plant` inserts a pattern" in first) is hint
+    failed, _ = noted([], {"/home/me/own.py": {1: True}}, coverage)
+    assert "--plant" not in failed, "no module helps a pass that fails on every one"
     assert noted([], {}, coverage) == [], "of passes of TVM the report has a table"
 
 

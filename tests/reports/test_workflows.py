@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from github_runner import Runner, commands_of, read
-from prepared_campaigns import CLEAN, campaign
+from prepared_campaigns import CLEAN, campaign, finding_id
 
 from fuzzer.cli.main import main
 
@@ -97,10 +97,11 @@ def act(folder: Path, **inputs: str) -> tuple[dict[str, int | None], Runner]:
     return {name: codes[name] for name in ("Fuzz", "Judge", "Report", "Keep", "Verdict")}, runner
 
 
-def scripted(made: Path) -> None:
-    """Put a script into a campaign, as its findings have them."""
+def scripted(made: Path, failures: Iterable[str]) -> None:
+    """Put a script of each finding, and of one that is known, into a campaign."""
     (made / "repros").mkdir(exist_ok=True)
-    (made / "repros" / "x.py").touch()
+    for name in ("x", *map(finding_id, failures)):
+        (made / "repros" / f"{name}.py").write_text("pass\n")
 
 
 REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report.html"}
@@ -113,7 +114,7 @@ REPORTS = {"gate.json", "baseline.json", "junit.xml", "relaxfuzz.sarif", "report
 def test_the_actions_scripts_judge_and_report(
     tmp_path: Path, failures: dict[str, int], least: int, code: int, word: str
 ) -> None:
-    scripted(campaign(tmp_path / "campaigns" / "0", CLEAN, failures))
+    scripted(campaign(tmp_path / "campaigns" / "0", CLEAN, failures), failures)
     accepted = "" if code == 1 else "[campaign]\nnew_findings = 'note'\n"
     (tmp_path / "policy.toml").write_text(f"{accepted}[oracles.crash]\nmin_checks = {least}\n")
     codes, runner = act(tmp_path)
@@ -219,7 +220,7 @@ class Nights:
         home = self.folder / f"night-{len(self.runners)}"
         for number, met in enumerate(failures, 1):
             if met is not None:
-                scripted(campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number)))
+                scripted(campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number)), met)
         runner = Runner(self.repository, home, run_script(home / "campaigns"), **facts)
         self.runners.append(runner)
         return self.again(runner), runner
