@@ -97,8 +97,8 @@ OPTIONS = (
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "
            "file (.json), or local:N"),
-    Option("out", "DIR", "the campaign's directory; if it already contains a campaign, that campaign is resumed, "
-           "unless your pass has changed (default: campaign-SEED)"),
+    Option("out", "DIR", "the campaign's directory (default: campaign-SEED); a campaign that it already contains is "
+           "resumed, or rejected if your pass has changed"),
     Option("case-timeout", "TIME", "time limit for one case (default: 20s)", _TIME),
     Option("memory-limit", "SIZE", "memory limit for one worker (default: 3GiB)"),
     Option("seeds", "DIR", "a collection of seed modules; some of the generated modules call their functions "

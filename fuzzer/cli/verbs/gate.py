@@ -41,7 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument(
-        "--explain", action="store_true", help="print every requirement with the numbers that decide it"
+        "--explain",
+        action="store_true",
+        help="print every requirement with the numbers that determine whether it is met",
     )
     parser.add_argument("--json", action="store_true", help="print what --explain prints, as one JSON object")
 

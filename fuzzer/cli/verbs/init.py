@@ -92,7 +92,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="a name for this gate, which becomes part of its file names; needed if the repository "
                         "already has a gate")  # fmt: skip
     parser.add_argument("--requirement", default="", metavar="REQ",
-                        help="the requirement from which the workflows install relaxfuzz, such as "
+                        help="the pip requirement specifier with which the workflows install relaxfuzz, such as "
                         "git+https://github.com/OWNER/relaxfuzz@TAG; the repository variable RELAXFUZZ overrides "
                         "it")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="overwrite existing files")

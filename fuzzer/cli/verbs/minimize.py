@@ -276,8 +276,8 @@ def _write_others(reduced: Reduced, folder: Path) -> None:
 
 VERB = Verb(
     name="minimize",
-    help="minimize a finding's module or your own while preserving the failure; for a finding, the campaign stores "
-    "the result",
+    help="minimize a finding's module, or a module of your own, while preserving the failure; for a finding, the "
+    "result is stored in the campaign",
     example="relaxfuzz minimize --module model.py --pass FuseOps --oracle crash",
     add_arguments=_add_arguments,
     run=_run,
