@@ -250,7 +250,7 @@ def read(file: Path) -> Any:
 def commands_of(script: str) -> Iterator[str]:
     """List the commands of a script, without the words that only steer; each is to be run some day."""
     for line in re.sub(r"\\\n\s*|\s#.*", " ", script).splitlines():
-        for part in re.split(r";|&&|\|\|", line):
+        for part in re.split(r";|&&|\|\||\s\|\s", line):
             found = re.sub(r"^\s*(?:(?:if|then|do|while|else|elif|\{|!)\s+)*", "", part).strip(" {}")
             if found not in ("", "fi", "done", "else", "then") and not found.startswith("for "):
                 yield " ".join(found.split())
