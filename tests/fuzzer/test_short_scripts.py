@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tvm
@@ -26,7 +27,6 @@ from fuzzer.findings.assessment import Assessment, Culprit, EvidenceClass, Sever
 from fuzzer.findings.script_parts import Ending, ShortScript
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.checks.check import FailingCase
-from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.tvmscript import unwrapped
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
@@ -274,6 +274,57 @@ def test_a_defect_of_the_virtual_machine_is_shown_without_the_pass(tmp_path: Pat
     assert "before the pass" not in script.text
 
 
+UNUSED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
+        with R.dataflow():
+            y = R.exp(R.const([1.0, 2.0], "float32"))
+            R.output(y)
+        return x
+"""
+
+
+def test_what_kernels_compute_has_no_part_in_a_defect_of_the_virtual_machine(tmp_path: Path) -> None:
+    graphs = 'configured(relax.transform.RewriteCUDAGraph(), {"relax.backend.use_cuda_graph": True})'
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(UNUSED))), (PassRef("RewriteCUDAGraph", graphs),), 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL]
+    machine = Assessment(EvidenceClass.HARD, Severity.S3, str(Culprit.MACHINE), final=True)
+    scripts = [each for each in short_forms(case, verdict, machine).scripts if "T.evaluate(0)" in each.text]
+    assert run(scripts[0].text, scripts[0].ending, tmp_path).confirmed
+    assert not any("T.exp" in each.text for each in scripts)
+
+
+LOCAL = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), dtype="float32")) -> R.Tensor((2,), dtype="float32"):
+        cls = Module
+        lv: R.Tensor((2,), dtype="float32") = cls.f1(x)
+        return lv
+
+    @R.function(private=True)
+    def f1(x: R.Tensor(("n",), dtype="float32")) -> R.Tensor(("n",), dtype="float32"):
+        n = T.int64()
+        @R.function(pure=False)
+        def lv2(x1: R.Tensor((n,), dtype="float32")) -> R.Tensor((n,), dtype="float32"):
+            lv = R.minimum(x1, x)
+            R.call_packed("testing.nop", lv, ty_args=(R.Tuple,))
+            return lv
+        return x
+"""
+
+
+def test_a_module_that_one_way_to_build_refuses_is_built_the_other_way(tmp_path: Path) -> None:
+    """TVM's default pipeline does not lift local functions."""
+    inline = PassRef("InlinePrivateFunctions", "relax.transform.InlinePrivateFunctions()")
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(LOCAL))), (inline,), 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL]
+    assert "LambdaLift" in shown(case, verdict, tmp_path).text
+
+
 KERNEL = """
 @I.ir_module
 class Module:
@@ -288,6 +339,21 @@ class Module:
         return R.call_tir(cls.ones, (1,), R.Tensor((1,), dtype="float32"))
 """
 
+BLOCKS = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def ones(a: T.handle, o: T.handle):
+        k = T.int64()
+        x = T.match_buffer(a, (k,), "float32")
+        out = T.match_buffer(o, (k,), "float32")
+        for i in range(k):
+            with T.sblock("one"):
+                v = T.axis.spatial(k, i)
+                if v < T.int64(3):
+                    out[v] = T.exp(x[v]) + T.Cast("float32", v)
+"""
+
 
 def test_a_kernel_that_no_text_gives_back_is_shown_where_it_fails_with_the_same_words(tmp_path: Path) -> None:
     """TVMScript makes one product of the sum ``k + k + k``."""
@@ -300,8 +366,23 @@ def test_a_kernel_that_no_text_gives_back_is_shown_where_it_fails_with_the_same_
     case = Case(str(tvm.ir.save_json(module)), (specialize,), 1)
     (verdict,) = [each for each in judge_case(case, (OracleName.CRASH,)) if each.outcome is Outcome.FAIL]
     assert "for i in range(k + k + k):" in shown(case, verdict, tmp_path).text
-    with pytest.raises(Unsayable, match="a kernel that TVMScript does not give back"):
-        source_of(module, "Before")
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_a_kernel_that_no_text_gives_back_is_built_node_by_node(blocks: bool) -> None:
+    """TVM's parser simplifies the extents of loops."""
+    module = tvm.script.from_source(BLOCKS if blocks else KERNEL)
+    kernel = module["ones"]
+    loop = kernel.body.block.body if blocks else kernel.body
+    size = kernel.params[0].shape[0] if blocks else kernel.params[0]
+    inner = tvm.tirx.For(loop.loop_var, loop.min, size + size + size, loop.kind, loop.body)
+    module["ones"] = kernel.with_body(tvm.tirx.SeqStmt([inner, loop]))
+    assert not tvm_ffi.structural_equal(tvm.script.from_source(module.script()), module)
+    text = source_of(module, "Before")
+    assert "extent=((k + k) + k)" in text
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(text, names)
+    assert tvm_ffi.structural_equal(names["Before"], module)
 
 
 def test_an_offset_that_nothing_else_names_is_left_to_tvms_parser() -> None:

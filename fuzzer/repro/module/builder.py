@@ -6,6 +6,7 @@ The nodes are written out, so that nothing is inferred but the types of calls, o
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 from collections.abc import Sequence
@@ -71,9 +72,7 @@ class _Writer:
 
     def text(self) -> str:
         module = self.module
-        infos = {}
-        for key, items in module.global_infos.items():
-            infos[str(key)] = [self._device(item) for item in items]
+        infos = {str(key): [*map(self._device, items)] for key, items in module.global_infos.items()}
         functions = list(module.functions.items())
         # Callees first, which reach fewer functions: the variable of a function has its type only once it is built.
         order = sorted(functions, key=lambda item: len(_called(module, item[0]) | {item[0]}))
@@ -132,9 +131,41 @@ class _Writer:
     def _kernel(self, name: str, function: Any) -> None:
         script = shortest(str(function.script(show_meta=True)))
         if '"""' in script or not tvm_ffi.structural_equal(tvm.script.from_source(script), function):
-            raise Unsayable("a kernel that TVMScript does not give back")
+            self._line(f"{name}body = {self._node(function)}")
+            return
         self._line(f"{name}text = {[line for line in script.splitlines() if line and line[0] != '#']!r}")
         self._line(f'{name}body = tvm.script.from_source("\\n".join({name}text))')
+
+    def _node(self, value: Any) -> str:
+        """Source of a part of a kernel, by the constructor of its class, which simplifies nothing."""
+        if isinstance(value, tvm_ffi.Array):
+            return f"[{', '.join(map(self._node, value))}]"
+        if isinstance(value, tvm.ir.DictAttrs | tvm.ir.Op | tvm.ir.GlobalVar):
+            return self._attributes(value) if isinstance(value, tvm.ir.DictAttrs) else self.expr(value)
+        if isinstance(value, tvm.ir.Range):
+            return f"tvm.ir.Range.from_min_extent({self._node(value.min)}, {self._node(value.extent)})"
+        if isinstance(value, tvm.ir.TensorLoad):
+            return f"tvm.tirx.BufferLoad({self._node(value.source)}, {self._node(value.indices)})"
+        if isinstance(value, tvm.ir.Var) and tvm.tirx.is_buffer_var(value):
+            return self.names.get(value) or self._assigned(value, str(value.name), self._buffer(value))
+        if isinstance(value, tvm.ir.Expr) and not isinstance(value, tvm.tirx.PrimFunc):
+            return self._scalar(value)
+        return self._constructed(value) if hasattr(value, "span") else self._plain(value)
+
+    def _constructed(self, value: Any) -> str:
+        """Call the constructor; what it calls otherwise than the node does is the type."""
+        kind, given = type(value), []
+        for field, parameter in inspect.signature(kind).parameters.items():
+            text = "" if field == "span" else self._node(getattr(value, field) if hasattr(value, field) else value.ty)
+            if parameter.default is parameter.empty or text not in ("", "None", "{}"):
+                given.append(f"{field}={text}")
+        name = kind.__name__
+        source = f"{'tvm.tirx' if hasattr(tvm.tirx, name) else kind.__module__}.{name}({', '.join(given)})"
+        return self._assigned(value, name.lower(), source) if isinstance(value, tvm.tirx.Stmt) else source
+
+    def _buffer(self, var: Any) -> str:
+        shape, layout = ", ".join(map(self.dim, var.shape)), "" if var.layout else ", layout=None"
+        return f"tvm.tirx.decl_buffer([{shape}], {_quoted(var.dtype)}, {_quoted(var.name)}{layout})"
 
     # -- functions --------------------------------------------------------------------------------------------------
 
@@ -223,7 +254,7 @@ class _Writer:
             return f"tvm.ir.StringImm({_quoted(expr.value)})"
         if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, _CALLED):
             if isinstance(expr.ty, tvm.ir.PrimType) and str(getattr(expr.op, "name", "")).startswith("tirx."):
-                raise Unsayable("a scalar intrinsic")
+                return self._constructed(expr)
             types = [self.type(item) for item in expr.ty_args]
             more = f", {self._attributes(expr.attrs)}" if expr.attrs is not None or types else ""
             more += f", [{', '.join(types)}]" if types else ""
@@ -246,17 +277,10 @@ class _Writer:
             return f"tvm.tirx.FloatImm({_quoted(value.ty.dtype)}, {float(value.value)!r})"
         kind = type(value).__name__
         if kind in _OPERATORS:
-            return f"({self._operand(value.a)} {_OPERATORS[kind]} {self._operand(value.b)})"
-        if kind in ("Min", "Max"):
-            return f"tvm.tirx.{kind}({self._scalar(value.a)}, {self._scalar(value.b)})"
-        if value in self.names:
-            return self.names[value]
+            return f"({self.dim(value.a)} {_OPERATORS[kind]} {self.dim(value.b)})"
         if kind == "Var":
-            return self._symbol(value)
-        raise Unsayable(f"a {kind}")
-
-    def _operand(self, value: Any) -> str:
-        return self.dim(value) if isinstance(value, tvm.tirx.IntImm) else self._scalar(value)
+            return self.names.get(value) or self._symbol(value)
+        return self._constructed(value)
 
     def _symbol(self, var: Any) -> str:
         """Return a symbolic dim, which nothing binds but the shapes that mention it."""
@@ -339,38 +363,21 @@ class _Writer:
         """Source of a value of attributes."""
         if value is None or isinstance(value, bool | int | float):
             return repr(value)
-        if isinstance(value, str):
+        if isinstance(value, str | tvm.DataType):
             return _quoted(value)
         if isinstance(value, dict | tvm_ffi.Map):
             return "{" + ", ".join(f"{_quoted(key)}: {self._plain(item)}" for key, item in value.items()) + "}"
         if isinstance(value, list | tuple | tvm_ffi.Array):
             return f"[{', '.join(map(self._plain, value))}]"
-        if isinstance(value, tvm.tirx.IntImm | tvm.tirx.FloatImm):
-            return self._scalar(value)
-        if isinstance(value, tvm.DataType):
-            return _quoted(value)
-        if isinstance(value, tvm.ir.StringImm):
+        if isinstance(value, tvm.tirx.IntImm | tvm.tirx.FloatImm | tvm.ir.StringImm):
             return self.expr(value)
         if isinstance(value, relax.VDevice | relax.distributed.DeviceMesh):
             return self._device(value)
         if isinstance(value, tvm.tirx.IndexMap):
-            return self._index_map(value)
+            return self._constructed(value)
         if isinstance(value, relax.distributed.Placement):
             return f"relax.distributed.Placement.from_text({value})"  # it prints in quotes
         raise Unsayable(f"an attribute that is a {type(value).__name__}")
-
-    def _index_map(self, value: Any) -> str:
-        """Return a change of layout, whose variables have names only in it."""
-        if value.inverse_index_map is not None:
-            raise Unsayable("a map of indices with an inverse")
-        self.names |= {var: str(var.name) for var in value.initial_indices}
-        ends = [
-            self._plain(end) if isinstance(end, tvm.tirx.IntImm) else self._scalar(end) for end in value.final_indices
-        ]
-        names = [self.names.pop(var) for var in value.initial_indices]
-        dtype = str(value.initial_indices[0].ty.dtype) if names else "int32"
-        arguments = f"lambda {', '.join(names)}: [{', '.join(ends)}]"
-        return f"tvm.tirx.IndexMap.from_func({arguments}, index_dtype={_quoted(dtype)})"
 
 
 def _is_declared(value: Any, params: list[Any]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import tvm
 from tvm import relax
 
 from fuzzer.findings.script_parts import Ending
@@ -84,8 +85,7 @@ def numeric(scene: Scene) -> Iterator[Showing]:
         return
     builds = _builds(scene)
     if kind == "does-not-build" or details.stage in (Phase.BUILD, Phase.BUILD_ORIGINAL):
-        for definitions, before, after in builds:
-            yield from _does_not_build(scene, definitions, before, after)
+        yield from _does_not_build(scene, builds)
         return
     original, candidate = _programs(scene.failure)
     if kind == KIND:
@@ -114,7 +114,10 @@ def numeric(scene: Scene) -> Iterator[Showing]:
 
 def of_the_machine(scene: Scene) -> Iterator[Showing]:
     """Show a call of a function that the passes have made, in a module of its own, to which no pass is applied."""
-    made, message = scene.after, scene.failure.evidence.message
+    made, message = scene.after.clone(), scene.failure.evidence.message
+    for var, kernel in made.functions.items():  # what these compute is not what the machine fails at
+        if isinstance(kernel, tvm.tirx.PrimFunc):
+            made[var] = kernel.with_body(tvm.tirx.Evaluate(0))
     for called, function in private_relax_functions(made):
         params = [relax.Var(name_of(each), each.ty) for each in function.params]
         builder = relax.BlockBuilder()
@@ -162,20 +165,18 @@ def _builds(scene: Scene) -> list[tuple[str, str, str]]:
     return [way for way in ways if lowered == (way[2] == bare)]
 
 
-def _does_not_build(scene: Scene, definitions: str, before: str, after: str) -> Iterator[Showing]:
-    evidence, built = scene.failure.evidence, after.replace("module", scene.subject, 1)
-    if scene.failure.died:
-        yield Showing((*scene.applied(), built), Ending(), definitions)
-        return
-    lines = shown(scene)
-    # Before the passes are applied: some write into what they are given.
-    fine = [f"{before.replace('module', BEFORE, 1)}  # builds"] if scene.judged else []
-    for acts, last in (
-        ([*fine, *lines], built),
-        ([*fine, *lines], f"relax.VirtualMachine({built}, tvm.cpu())"),
-        (lines, built),
-    ):
-        yield failing(acts, last, evidence.message, "", fragments(evidence.message), definitions=definitions)
+def _does_not_build(scene: Scene, builds: list[tuple[str, str, str]]) -> Iterator[Showing]:
+    message, died = scene.failure.evidence.message, scene.failure.died
+    lines = scene.applied() if died else shown(scene)
+    # Each way to build once before the next form: few scripts are tried, and a way may build no such module at all.
+    for original, last in ((not died, "{}"), (True, "relax.VirtualMachine({}, tvm.cpu())"), (False, "{}"))[
+        : 3 - 2 * died
+    ]:
+        for definitions, before, after in builds:
+            # Before the passes are applied: some write into what they are given.
+            fine = [f"{before.replace('module', BEFORE, 1)}  # builds"] if original and scene.judged else []
+            built, said = last.format(after.replace("module", scene.subject, 1)), "" if died else message
+            yield failing([*fine, *lines], built, said, "", fragments(message), definitions=definitions)
 
 
 def _calls(
