@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fuzzer.bisect.environments import Build
 from fuzzer.core.text import first_line
-from fuzzer.findings.releases import _MARKS, Answer, BisectionJudgement, Observation, Presence, Trend
+from fuzzer.findings.releases import MARKS, Answer, BisectionJudgement, Observation, Presence, Trend
 from fuzzer.repro.run import ReproResult, check_repro
 
 _CODES = {Presence.PRESENT: 1, Presence.UNSAYABLE: 2}
@@ -25,7 +25,7 @@ def answer_of(result: ReproResult) -> Answer:
         return Answer(Presence.OTHERWISE, f"the script was killed by signal {-result.exit_code}")
     for line in reversed(result.output.splitlines()):
         mark, colon, text = line.partition(": ")
-        outcome = _MARKS.get(mark)
+        outcome = MARKS.get(mark)
         if colon and outcome is not None and result.exit_code == _CODES.get(outcome, 0):
             return Answer(outcome, first_line(text))
     last = first_line("\n".join(reversed(result.output.splitlines())), "nothing")

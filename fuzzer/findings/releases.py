@@ -101,5 +101,5 @@ class Bisected:
         return cls(str(judgement), said)
 
 
-_MARKS = {"BUG": Presence.PRESENT, "OK": Presence.ABSENT, "DIFFERENT": Presence.OTHERWISE,
+MARKS = {"BUG": Presence.PRESENT, "OK": Presence.ABSENT, "DIFFERENT": Presence.OTHERWISE,
           "ENVIRONMENT": Presence.UNSAYABLE}  # fmt: skip

@@ -66,6 +66,18 @@ def test_a_script_in_all_supported_releases(
     assert fake.did("venv") == 3
 
 
+def test_a_short_script_is_refused_at_once(
+    fake: FakePython, script_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script_file.write_text("assert 1 == 2, 'FuseOps drops relax.abs'\n")
+    assert main(["bisect", "--script", str(script_file)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert "`relaxfuzz repro DIR ID --full` prints" in printed.err
+    assert str(script_file) in printed.err
+
+
 def test_json(fake: FakePython, script_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = fake.build(tmp_path / "mine", "0.25.1")
     cache = tmp_path / "cache"
@@ -159,7 +171,7 @@ def test_more_runs_find_what_shows_now_and_then(
 
 
 def test_a_script_that_does_not_end(fake: FakePython, script_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    script_file.write_text("exec sleep 30\n")
+    script_file.write_text("# BUG: never said\nexec sleep 30\n")
     assert main(["bisect", "--script", str(script_file), "--versions", "0.25.0", "--time", "0.5s"]) == 3
     assert "0.25.0 fails differently the script timed out" in lines(capsys.readouterr().out)
 

@@ -123,10 +123,17 @@ def _keep(directory: Path, finding: str, rows: list[ReleaseRun], judgement: Bise
 def _of_script(options: argparse.Namespace) -> _Target:
     if options.directory is not None:
         raise UsageError("give DIR, or DIR and ID, or --script")
+    from fuzzer.findings.releases import MARKS
     from relaxkit.files import read_text
 
     with file_errors("read", options.script):
         text = read_text(options.script)
+    if not any(f"{mark}: " in text for mark in MARKS):
+        raise UsageError(
+            f"'{options.script}' does not say whether the defect is there (BUG: ..., OK: ...), and an exit code alone "
+            "tells nothing of other releases: run `relaxfuzz bisect DIR ID`, or bisect the script that "
+            "`relaxfuzz repro DIR ID --full` prints"
+        )
     return _Target(str(options.script), None, text)
 
 
