@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.core.installed import pip_command
 from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shell, shorten, visible
+from fuzzer.store.records import STOPPED
 from oracles.core.verdict import Notation
 from relaxkit.compat.known import known as known_release
 from relaxkit.passes.contract import OracleName
@@ -263,6 +264,8 @@ def _told_frames(shown: Evidence) -> tuple[str, ...]:
 
 def _notes(finding: FindingRecord, own: bool, module: str, directory: Path) -> str:
     smaller = f"minimized to {module}"
+    if STOPPED in finding.note:
+        smaller += f", but not to the end: {STOPPED}. To go on, run {_code(minimizing(finding, directory))}"
     if not finding.is_reduced:
         smaller = f"{module} is as it was generated: no reduction was accepted"
     if not finding.is_minimized:

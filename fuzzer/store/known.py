@@ -23,6 +23,7 @@ passes of these findings.
 
 _IN_CORPUS = "in relaxfuzz's corpus"
 _UNREPORTED = f"{_IN_CORPUS} but not reported upstream"
+_CLOSED = "reported upstream only in closed issues or of a sibling"
 _UPSTREAM = ("https://github.com/apache/", "https://discuss.tvm.apache.org/", "apache/tvm#")
 
 
@@ -146,9 +147,9 @@ def ordered(findings: Iterable[FindingRecord], known: Container[str] = ()) -> li
 
 
 def reported(finding: FindingRecord, known: Mapping[str, KnownAs]) -> str:
-    """Return where a finding is reported upstream; empty where nobody knows of it, or the report is closed."""
+    """Return where a finding is reported upstream; empty for nowhere, for a report that is closed, or of a sibling."""
     place = known[finding.id].reported if finding.id in known else ""
-    return "" if " (closed" in place else place
+    return "" if " (closed" in place or " of a sibling" in place else place
 
 
 def state_of(finding: FindingRecord, known: KnownAs | None) -> FindingState:
@@ -201,8 +202,12 @@ def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) ->
     findings = by_standing(findings)[Standing.FINDING]
     mine = [known[each.id] for each in findings if each.id in known]
     counts = Counter(
-        "on your list" if each.listed else "reported upstream" if each.reported else _UNREPORTED for each in mine
-    )
+        "on your list" if known[each.id].listed
+        else "reported upstream" if reported(each, known)
+        else _CLOSED if known[each.id].reported
+        else _UNREPORTED
+        for each in findings if each.id in known
+    )  # fmt: skip
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
     verb = "is known" if len(mine) == 1 else "are known"
     perhaps = "" if all(each.certain for each in mine) else " or perhaps known"

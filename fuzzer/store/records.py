@@ -162,6 +162,10 @@ class Tally:
     count: int
 
 
+STOPPED = "minimization stopped at its limit"
+"""How triage begins to note that."""
+
+
 @dataclass(frozen=True, slots=True)
 class FindingRecord:
     """Everything with one signature.

@@ -17,6 +17,7 @@ from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matte
 from fuzzer.minimizer.search.outcome import Minimized, Other
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
+from fuzzer.store.records import STOPPED
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, write_checked
 from fuzzer.triage.traits import find_traits, shown_by
@@ -133,7 +134,7 @@ class _Triage:
         except NotReduced as error:
             return self._unreliable(began, error.confirmation or Confirmation())
         found = reduced.minimized
-        stopped = f"minimization stopped at its limit after {found.queries} queries"
+        stopped = f"{STOPPED} after {found.queries} queries"
         refused = [f"{enumerated([*dict.fromkeys(names)])} case: {why}" for why, names in self.refused.items()]
         limits = [] if found.complete or not found.queries else [stopped]
         self.notes = [*reduced.notes, *limits, *refused, *self.notes]

@@ -233,6 +233,9 @@ def test_what_was_closed_though_the_defect_is_there_is_not_reported() -> None:
         told = case.known()
         assert told.reported.startswith(f"https://github.com/apache/tvm/issues/{number} (closed, ")
         assert reported(FOUND, {FOUND.id: told}) == ""
+        assert in_words([FOUND], {FOUND.id: told}).endswith(
+            ": 1 reported upstream only in closed issues or of a sibling"
+        )
         assert f"upstream ({told.reported})" in told.line
         how = "reported of a sibling" if number == 19676 else "perhaps already reported"
         assert told.told_upstream == f"{how}: {told.reported}"

@@ -267,6 +267,11 @@ def test_a_short_script_stands_in_it_with_what_changes() -> None:
     assert "### Actual behavior\n\nA, b.\n" in report
     assert "### Before and after\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
     assert "minimized to the module above" in report
+    stopped = replace(finding(), note="minimization stopped at its limit after 108 queries")
+    report = bug_report(stopped, VERDICT, INFO, "import tvm\n", parts)
+    assert (
+        "minimized to the module above, but not to the end: minimization stopped at its limit. To go on, run " in report
+    )
     kept = bug_report(replace(finding(), case=case()), VERDICT, INFO, "import tvm\n", parts)
     assert "the module above is as it was generated: no reduction was accepted." in kept
     report = bug_report(replace(finding(), minimized=None), VERDICT, INFO, "import tvm\n", parts)
