@@ -67,6 +67,14 @@ def test_a_pass_that_claims_nothing_is_skipped(say: Say) -> None:
     assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "no postcondition")
 
 
+def test_a_pass_that_claims_nothing_is_said_to_even_if_it_raises(say: Say) -> None:
+    """The gate demanded checks of the postconditions of a pass that has none and always raises."""
+    raises = buggy.raises(TypeError("boom"))
+    contract = Contract("raises", changes=frozenset(Kept))
+    verdict = judged(say, samples.dataflow(), raises, contracts=[contract])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, "no postcondition")
+
+
 def test_an_ill_formed_output_is_not_judged(say: Say) -> None:
     contract = claiming(unmarked)
     verdict = judged(say, samples.private_calls(), buggy.drops("helper"), contracts=[contract])
