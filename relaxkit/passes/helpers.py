@@ -50,21 +50,22 @@ def relaid(module: Any, layout: str) -> Any:
     named, kernels, layouts = module.clone(), {}, {}
     for var in laid_out(module):
         kernel = module[var]
-        schedule, given = tvm.s_tir.Schedule(kernel), {}
+        schedule, given = tvm.s_tir.Schedule(kernel), dict[int, Any]()
         suggested = relax.analysis.suggest_layout_transforms(kernel, [index_map(kernel, layout)])
         for block, transforms in suggested.items():
             for laid, transform in transforms.items():
                 if tirx.is_buffer_var(laid):
                     schedule.transform_layout(schedule.get_sblock(block.name_hint), laid, transform)
-                    given[str(laid.name)] = transform
+                    # By places, for several may have one name.
+                    given |= {place: transform for place, each in enumerate(kernel.params) if each.same_as(laid)}
                 else:
                     schedule.transform_block_layout(block.name_hint, transform)
         # "In such a case, no transformations are proposed" (layout_transformation.cc)
-        if str(kernel.params[-1].name) in given:
+        if len(kernel.params) - 1 in given:
             name = f"relaid.{tvm_ffi.structural_hash(kernel)}"
             named.update_func(var, kernel.with_attr("operator_name", name))
             kernels[name] = schedule.mod["main"]
-            layouts[name] = [given.get(str(each.name)) or index_map(each, "same") for each in kernel.params]
+            layouts[name] = [given.get(place) or index_map(each, "same") for place, each in enumerate(kernel.params)]
     return relax.transform.AlterOpImpl(kernels, layouts)(named)
 
 

@@ -49,6 +49,15 @@ def test_kernels_that_are_laid_out_compute_the_same(layout: str) -> None:
     check(Before, everywhere(layout), oracles=ORACLES)
 
 
+def test_operands_of_one_name_are_laid_out_by_their_places() -> None:
+    """``outer`` of a variable by itself makes a kernel of two parameters that are called the same."""
+    x = relax.Var("x", relax.TensorType((2,), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.outer(x, x)))
+    check(builder.get(), everywhere("packed"), oracles=ORACLES)
+
+
 def test_no_edit_of_a_kernel_decides_whether_it_is_laid_out() -> None:
     lowered = relax.transform.LegalizeOps()(Before)
     kernels = relaying.laid_out(lowered)
