@@ -24,7 +24,7 @@ import itertools
 import os
 import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,8 +42,9 @@ from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import SUMMARY, compare, differences
 from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
+from fuzzer.gate.text import MOST
 from fuzzer.store.known import recognize
-from fuzzer.store.records import CampaignState
+from fuzzer.store.records import CampaignState, FindingRecord
 from fuzzer.store.writer import Store
 from oracles.core.notes import STRICT
 from oracles.core.verdict import UNCOVERED, Outcome
@@ -86,6 +87,14 @@ class GateResult:
     def of(self, *statuses: RulingStatus) -> list[Ruling]:
         """The rulings that say one of these."""
         return [ruling for ruling in self.rulings if ruling.status in statuses]
+
+    def by_family(self, records: Iterable[FindingRecord]) -> dict[str, list[FindingRecord]]:
+        """Group findings by the family that triage determined; one without such a family stands alone."""
+        family = {seen.id: seen.family for seen in self.measured.seen}
+        groups: dict[str, list[FindingRecord]] = {}
+        for record in records:
+            groups.setdefault(family[record.id] if record.family.final else record.id, []).append(record)
+        return groups
 
     @property
     def lacking(self) -> list[Ruling]:
@@ -156,22 +165,22 @@ def _command(*words: object) -> str:
 
 
 def _accepting(policy: Policy, policy_file: Path, result: GateResult) -> list[Ruling]:
-    """Say how to reproduce the first finding that is not excused, and how to accept it or all of them."""
+    """Say how to reproduce the first finding that is not excused, and how to accept each family or all of them."""
     found = result.findings
     if not (open_ := [*found.new, *(each for each in found.suspects if each.id in found.contradicted)]):
         return []
     file, record = policy.known_file, open_[0]
     families = {seen.id: seen.family for seen in result.measured.seen}
-    name = families[record.id] if record.family.final else record.id
-    listed = [each.id for each, _ in result.findings.known if families[each.id] == name]
     where = () if file is None or file.resolve() == DEFAULT_FILE.resolve() else ("--file", os.path.relpath(file))
     said = ("--reference", "URL", "--reason", "TEXT", "--campaign", result.measured.directory)
-    how = _command("triage", "known", name, *said, *where) if file else f"add a [[known]] table to {policy_file}"
-    family = f" (the family of {record.id})" if name != record.id else ""
-    others = f"; {listed[0]} of the same family is already listed" if listed else ""
     script = shlex.quote(str(result.measured.directory / record.repro)) if record.repro else ""
     lines = [f"to reproduce {record.id}: `{shell('python')} {script}`"] if script else []
-    lines.append(f"to accept {name}{family}: {how}{others}")
+    for name, (record, *_) in itertools.islice(result.by_family(open_).items(), MOST):
+        listed = [each.id for each, _ in result.findings.known if families[each.id] == name]
+        how = _command("triage", "known", name, *said, *where) if file else f"add a [[known]] table to {policy_file}"
+        family = f" (the family of {record.id})" if name != record.id else ""
+        others = f"; {listed[0]} of the same family is already listed" if listed else ""
+        lines.append(f"to accept {name}{family}: {how}{others}")
     base = result.baseline
     if (first := result.first_baseline) is not None and policy.comparing.accept_findings:
         wrong = f"{first.name} does not exist yet. If you misspelled it, correct the policy first"

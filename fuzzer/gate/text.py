@@ -69,8 +69,7 @@ def render(result: GateResult) -> list[str]:
 
 def _one_of_each_family(result: GateResult, rulings: Sequence[Ruling]) -> list[Ruling]:
     """Keep the first finding of each family that triage determined, which names the others."""
-    final = {record.id for record in result.findings.all if record.family.final}
-    family = {seen.id: seen.family for seen in result.measured.seen if seen.id in final}
+    family = {each.id: name for name, members in result.by_family(result.findings.all).items() for each in members}
     groups: dict[str, list[Ruling]] = {}
     for ruling in rulings:
         groups.setdefault(family.get(ruling.finding, ruling.finding), []).append(ruling)
@@ -107,7 +106,9 @@ def verdict_line(result: GateResult) -> str:
     known = sum(record.id in result.recognized for record in records)
     which = [f"{len(found.noted)} noted"] if found.noted else []
     which += [f"{'all' if known == len(records) else known} known in relaxfuzz's corpus"] if known else []
-    new = counted(len(records), "new finding") + (f" ({', '.join(which)})" if which else "")
+    families = len(result.by_family(records))
+    within = f" in {families} famil{'y' if families == 1 else 'ies'}" if families < len(records) else ""
+    new = counted(len(records), "new finding") + within + (f" ({', '.join(which)})" if which else "")
     parts = [counted(result.total.checks, "check"), new, f"{len(found.known)} known"]
     told = ", ".join([*parts, *asked, counted(len(found.suspects), "suspect")])
     return f"gate {_NAMES[result.exit]}{_reasons(result)}: TVM {info.tvm_version}, {told}"

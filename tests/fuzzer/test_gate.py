@@ -386,7 +386,9 @@ def test_findings_of_one_family_take_one_entry() -> None:
         f"      family {family}",
         "      and 3 more of this family: 0000000003, 0000000004, 0000000005",
     ]
+    assert "5 new findings in 2 families, " in lines[-1]
     assert all(any(each.id in line for line in explain(judged(policy(), tallies(1, 4), alike))) for each in alike)
+    assert "4 new findings in 1 family, " in render(judged(policy(), tallies(1, 4), alike))[-1]
     many = [replace(finding(number), traits=Traits("FuseOps")) for number in range(2, 40)]
     (others,) = [line for line in render(judged(policy(), tallies(1, 38), many)) if "more of this family" in line]
     assert others.startswith("      and 37 more of this family: 0000000003, ")

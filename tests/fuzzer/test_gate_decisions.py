@@ -282,6 +282,19 @@ def test_a_finding_with_a_family_is_accepted_by_it(gate: Gate, monkeypatch: pyte
     assert gate(now, policy) == 0
 
 
+def test_each_family_names_the_command_that_accepts_it(gate: Gate) -> None:
+    now, names = campaign(gate.directory / "now", CLEAN, {"boom": 1, "bang": 1, "crack": 1}), ("boom", "bang")
+    with Store.open(now, read_only=False) as store:
+        for name in names:
+            store.save_triage(finding_id(name), FindingState.CONFIRMED, None, None, None, "", Traits("FuseOps"))
+    assert gate(now, "[oracles.crash]\n") == 1
+    accepted = [line.split("to accept ")[1].split(":")[0].split()[0] for line in gate.lines if "to accept" in line]
+    family = dict(map(reversed, families(now)))
+    alone = finding_id("crack")
+    assert len(accepted) == len({family.get(finding_id(each), each) for each in names} | {alone})
+    assert alone in accepted
+
+
 def test_new_findings_beside_a_baseline_name_the_commands_that_make_it_grow(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

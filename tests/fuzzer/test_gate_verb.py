@@ -112,6 +112,18 @@ def test_a_policy_is_checked_without_a_campaign(
     assert main(["gate", str(tmp_path), "--check", "--policy", str(path)]) == 2
 
 
+def test_the_check_warns_of_entries_that_expired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RELAXFUZZ_TODAY", "2027-03-01")
+    (tmp_path / "findings.toml").write_text(f"{KNOWN}expires = 2027-03-01\n{KNOWN.replace(ID, '0' * 10)}")
+    path = tmp_path / "policy.toml"
+    path.write_text('known = "findings.toml"\n')
+    assert main(["gate", "--check", "--policy", str(path)]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"the entry for {ID} (https://example.org/1) expired on 2027-03-01" in line
+
+
 CONFIGURED = '[tool.relaxfuzz]\npass = ["mine.py:FuseClips"]\n'
 
 

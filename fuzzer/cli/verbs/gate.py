@@ -61,6 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
     from fuzzer.gate.baseline import to_text
+    from fuzzer.gate.entries import today
     from fuzzer.gate.judge import judged, read_policy
     from fuzzer.gate.regressions import SUMMARY
     from fuzzer.gate.ruling import GateExit
@@ -68,7 +69,10 @@ def _run(options: argparse.Namespace) -> int:
     from relaxkit.files import refuse_links
 
     if options.check:
-        _, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
+        policy, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
+        for entry in policy.known.entries:
+            if entry.expires is not None and entry.expires <= today():
+                inform(f"warning: the entry for {entry.name} ({entry.where}) expired on {entry.expires}")
         show(f"{options.policy} can be used")
         if missing is not None:
             show(f"there is no baseline {missing} yet: the first campaign that passes becomes the baseline")
