@@ -277,15 +277,19 @@ def judged(
     decisions = load_decisions(triage_file)
     measured = read_campaign(directory, decisions)
     policy, baseline, first = read_policy(policy_file, baseline_file, measured.info.passes)
-    try:
-        day = today()
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     earlier = [read_campaign(each, decisions) if each.is_dir() else read_baseline(each) for each in history]
-    result = replace(judge_campaign(policy, measured, baseline, earlier, day), first_baseline=first)
+    result = replace(judge_campaign(policy, measured, baseline, earlier, given_day()), first_baseline=first)
     told = [] if first is None else [f"{first} does not exist yet, so nothing is compared"]
     missing = [Ruling(RulingStatus.NOTE, Requirement.CAMPAIGN, SUMMARY, line) for line in told]
     return replace(result, rulings=(*missing, *result.rulings, *_accepting(policy, policy_file, result)))
+
+
+def given_day() -> datetime.date:
+    """Return today's date, or the one that the environment gives; raises ``UsageError`` for what is none."""
+    try:
+        return today()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def read_policy(

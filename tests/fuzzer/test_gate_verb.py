@@ -122,6 +122,9 @@ def test_the_check_warns_of_entries_that_expired(
     assert main(["gate", "--check", "--policy", str(path)]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert f"the entry for {ID} (https://example.org/1) expired on 2027-03-01" in line
+    monkeypatch.setenv("RELAXFUZZ_TODAY", "x")
+    assert main(["gate", "--check", "--policy", str(path)]) == 2
+    assert "RELAXFUZZ_TODAY is 'x', not a date" in capsys.readouterr().err
 
 
 CONFIGURED = '[tool.relaxfuzz]\npass = ["mine.py:FuseClips"]\n'

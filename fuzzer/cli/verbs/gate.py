@@ -61,8 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
     from fuzzer.gate.baseline import to_text
-    from fuzzer.gate.entries import today
-    from fuzzer.gate.judge import judged, read_policy
+    from fuzzer.gate.judge import given_day, judged, read_policy
     from fuzzer.gate.regressions import SUMMARY
     from fuzzer.gate.ruling import GateExit
     from fuzzer.gate.text import as_json, explain, render
@@ -71,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.check:
         policy, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
         for entry in policy.known.entries:
-            if entry.expires is not None and entry.expires <= today():
+            if entry.expires is not None and entry.expires <= given_day():
                 inform(f"warning: the entry for {entry.name} ({entry.where}) expired on {entry.expires}")
         show(f"{options.policy} can be used")
         if missing is not None:
