@@ -41,8 +41,7 @@ from fuzzer.gate.limits import apply, excused_of
 from fuzzer.gate.measured import Cell, GateSubject, MeasuredCampaign, measure
 from fuzzer.gate.policy import Policy, Rule, Weight, load_policy
 from fuzzer.gate.regressions import SUMMARY, compare, differences
-from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
-from fuzzer.gate.text import MOST
+from fuzzer.gate.ruling import MOST, GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.known import recognize
 from fuzzer.store.records import CampaignState, FindingRecord
 from fuzzer.store.writer import Store

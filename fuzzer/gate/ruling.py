@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from fuzzer.core.text import printable
 from relaxkit.text_enum import TextEnum
 
+MOST = 10
+"""So many lines of a kind are shown; more are counted."""
+
 
 class GateExit(enum.IntEnum):
     """Exit codes; a usage or configuration error outranks a failure, a failure outranks missing evidence."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fuzzer.core.text import counted, enumerated
 from fuzzer.gate.limits import excused_of
 from fuzzer.gate.regressions import SUMMARY
-from fuzzer.gate.ruling import GateExit, Requirement, Ruling, RulingStatus, exit_of
+from fuzzer.gate.ruling import MOST, GateExit, Requirement, Ruling, RulingStatus, exit_of
 from fuzzer.store.records import FindingRecord
 from oracles.core.notes import deed
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from fuzzer.gate.judge import GateResult
     from fuzzer.gate.policy import Rule
 
-MOST = 10
-"""So many lines of a kind are shown; more are counted."""
 _FEW = 5
 _WIDTH = 80
 _COMPARED = (Requirement.REGRESSION, Requirement.COLLAPSE)
