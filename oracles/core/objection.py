@@ -50,11 +50,16 @@ def subject_of(module: tvm.IRModule, objection: Evidence) -> str:
     """Return what an objection of TVM's checker is about; empty where its message says it all."""
     functions = [function for _, function in relax_functions(module)]
     defined = [set(_defined(function)) for function in functions]
-    for function, own in zip(functions, defined, strict=True):
-        for var in nodes(function, tvm.ir.Var)[0]:
-            if names_any(objection, [f"Var {var.name} is "]):
-                elsewhere = "of another function" if any(var in each for each in defined) else "of no function"
-                return f"{_kind(var)} {'of the function' if var in own else elsewhere}"
+    named = [
+        (_kind(var), var, var in own)
+        for function, own in zip(functions, defined, strict=True)
+        for var in nodes(function, tvm.ir.Var)[0]
+        if names_any(objection, [f"Var {var.name} is "])
+    ]
+    # Functions may share a dim, or name theirs alike: those that define it say nothing of the one that does not.
+    for kind, var, owned in sorted(named, key=lambda each: each[0] == SYMBOL and each[2]):
+        elsewhere = kind != SYMBOL and any(var in each for each in defined)
+        return f"{kind} of {'the' if owned else 'another' if elsewhere else 'no'} function"
     for function in functions:
         for place in places(function):
             var, value = place.var, place.value

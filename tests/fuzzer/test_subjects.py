@@ -64,6 +64,15 @@ def a_dim_of_nothing() -> Module:
     return Module({"main": function("main", [x], [made], made.var)})
 
 
+def a_dim_that_another_function_defines(*, name: str) -> Module:
+    """Let the first function have a dim of its own, which is that of the other one, or only named like it."""
+    module = a_dim_of_nothing()
+    missing = module["main"].body.blocks[0].bindings[0].value.args[0].values[0]
+    x = relax.Var("x", tensor(missing if name == "shared" else tirx.Var(missing.name, "int64")))
+    own = bound("y", relax.op.abs(x), x.ty)
+    return Module({"f1": function("f1", [x], [own], own.var), "main": module["main"]})
+
+
 def assigned(found: relax.Type) -> Callable[[], Module]:
     def build() -> Module:
         x = relax.Var("x", tensor(4))
@@ -93,6 +102,13 @@ def test_causes_with_one_message_are_several_signatures(pair: str) -> None:
     assert len({each.message for each in found}) == 1  # what signatures were made of
     assert len({each.former for each in found}) == 1
     assert len({each.id for each in found}) == len(found), [each.subject for each in found]
+
+
+@pytest.mark.parametrize("name", ["shared", "alike"])
+def test_a_function_that_defines_a_dim_says_nothing_of_one_that_does_not(name: str) -> None:
+    """Else the minimizer keeps a function that nothing calls, since the signature is another one without it."""
+    alone = signature(verdict_on(a_dim_of_nothing()))
+    assert signature(verdict_on(a_dim_that_another_function_defines(name=name))) == alone
 
 
 def test_a_dim_and_a_tensor_are_two_families() -> None:
