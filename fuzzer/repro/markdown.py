@@ -44,6 +44,11 @@ _MENTION = re.compile(
 )
 """Where GitHub would tell a person, a team, another issue or a commit of the text."""
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
+_IDENTIFIER = re.compile(
+    r"(?<![\w/.`])(?=[\w:.>-]*(?:->|::|_))[A-Za-z_]\w*(?:(?:->|::|\.)~?[A-Za-z_]\w*)*(?:\(\))?(?![\w/])"
+    r"(?=[^`]*(?:`[^`]*`[^`]*)*\Z)"
+)
+"""What is code in a sentence, though nobody has put it into backticks: a name with an underscore or a member."""
 _SOURCE = re.compile(r"\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py)")
 """A file of TVM, whose underscores are escaped."""
 _PASS = re.compile(r"[A-Z]\w*")
@@ -81,10 +86,9 @@ def bug_report(
     above = not attached if parts.ending is not None else 0 < len(parts.module) < _LONGEST_TEXT
     module = "the module above" if above else f"the module in the {'attached ' if attached else ''}script"
     actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
-    if frames := shown.details.raised_at[-_MOST_FRAMES:]:
-        actual += f"\nRaised at, innermost last:\n\n{fenced(chr(10).join(frames))}"
-    elif frames := _told_frames(shown):
-        actual += f"\nInnermost frames inside TVM:\n\n{fenced(chr(10).join(frames[:_MOST_FRAMES]))}"
+    if frames := told_frames(shown):
+        where = "Raised at, innermost last" if shown.details.raised_at else "Innermost frames inside TVM"
+        actual += f"\n{where}:\n\n{fenced(chr(10).join(frames))}"
     reported = known.reported if known is not None else ""
     cause = known.cause if known is not None and known.same_program else None
     change = fenced(shorten(parts.change, _LONGEST_TEXT), "diff") if parts.change else ""
@@ -187,7 +191,7 @@ def _environment(info: CampaignInfo) -> str:
 def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool, version: str) -> str:
     needs = "the file of the pass, next to it or in the working directory" if own else "only TVM and NumPy"
     if (release := known_release(version)) and not own:
-        needs += f" (`{pip_command(release)} numpy`)"
+        needs += f" (`{pip_command(release)} numpy`; with a newer tvm-ffi, `tvm.ir.save_json` crashes)"
     attached = len(script) > LONGEST_SCRIPT
     how = f"Save this as `repro.py` and run `python repro.py`. It needs {needs}."
     if attached:
@@ -224,11 +228,12 @@ def _bisection(bisected: Bisected | None) -> str:
 
 def cause_section(cause: Cause, release: str, reference: str = "") -> str:
     """Tell what somebody has read in TVM's source of a program, with links to it in the release that was tested."""
-    place = _SOURCE.sub(lambda found: _linked(found, release), _prose(cause.place))
+    told = (_prose(_IDENTIFIER.sub(r"`\g<0>`", each)) for each in (cause.reason, cause.place, cause.mend))
+    reason, place, mend = (_SOURCE.sub(lambda found: _linked(found, release), each) for each in told)
     lines = (
-        f"### Cause\n\n{_prose(cause.reason)}",
+        f"### Cause\n\n{reason}",
         f"Where: {place}" if place else "",
-        f"Possible fix: {_prose(cause.mend)}" if cause.mend else "",
+        f"Possible fix: {mend}" if mend else "",
         f"Upstream: {_line(cause.upstream or reference) or 'no existing issue or pull request was found'}",
     )
     return unbroken("\n\n".join(filter(None, lines))) + "\n"
@@ -255,11 +260,13 @@ def _placed(frames: tuple[str, ...], lines: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(each for each in frames if not each.startswith(_WRAPPERS))[:_MOST_FRAMES]
 
 
-def _told_frames(shown: Evidence) -> tuple[str, ...]:
-    """Return the frames whose source is known, and those of tvm-ffi; where there are none, functions without a file."""
+def told_frames(shown: Evidence) -> tuple[str, ...]:
+    """Return where it was raised, else frames with a known source, and tvm-ffi's, else functions without a file."""
+    if shown.details.raised_at:
+        return shown.details.raised_at[-_MOST_FRAMES:]
     of_ffi = tuple(each for each in shown.details.functions if each.endswith("]"))
     others = tuple(f"{each} (source file unknown)" for each in shown.details.functions if each not in of_ffi)
-    return (*of_ffi, *(_placed(shown.frames, shown.details.lines) or others))
+    return (*of_ffi, *(_placed(shown.frames, shown.details.lines) or others))[:_MOST_FRAMES]
 
 
 def _notes(finding: FindingRecord, own: bool, module: str, directory: Path) -> str:
@@ -274,9 +281,7 @@ def _notes(finding: FindingRecord, own: bool, module: str, directory: Path) -> s
             f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
             f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
         )
-    passes = [_code(ref.expression) for ref in finding.shown_case.passes]
-    order = f"* Passes, in order: {', '.join(passes)}\n" if len(passes) > 1 else ""
     name, tested = finding.assessment.blame or finding.culprit, finding.culprit
     kind = "Pass" if own or (_PASS.fullmatch(name) and name not in [*Notation]) else "Component"
     found = "" if name == tested else f" (found while testing {_code(tested)})"
-    return f"* {kind}: {_code(name)}{found}\n{order}* Found by fuzzing with relaxfuzz; {smaller}.\n"
+    return f"* {kind}: {_code(name)}{found}\n* Found by fuzzing with relaxfuzz; {smaller}.\n"

@@ -173,7 +173,7 @@ def _repaired(old: _TracedFunction, new: _TracedFunction) -> tuple[relax.Var, re
     """
     had = [old.value(each) for each in old.bound]
     wrong = [now for now in new.bound if not any(_near(each, new.value(now)) for each in had)]
-    fits = _fits if new.result is not None else _is_missing
+    fits = _fits if new.result is not None else lambda due, seen: due is not None and seen is None
     pairs = [(was, now) for now in wrong for was in reversed(old.bound) if fits(old.value(was), new.value(now))]
     pairs.sort(key=lambda pair: _mismatch(old.value(pair[0]), new.value(pair[1])) == "wrong-shape")
     for was, now in pairs[:_MOST_TRIED]:
@@ -190,10 +190,6 @@ def _fits(expected: Any, seen: Any) -> bool:
 def _mismatch(expected: Any, seen: Any) -> str:
     found = compare(expected, seen)
     return "" if found is None else found.kind
-
-
-def _is_missing(expected: Any, seen: Any) -> bool:
-    return expected is not None and seen is None
 
 
 def _descended(old: _TracedFunction, new: _TracedFunction, was: Any, now: Any) -> tuple[Any, Any]:

@@ -25,7 +25,8 @@ class OwnLines:
     def __init__(self, refs: Collection[PassRef]) -> None:
         names: dict[tuple[str, str], set[str]] = {}
         for ref in refs:
-            names.setdefault((_file_of(ref), ref.place), set()).add(ref.factory[1])
+            file = str(Path(load_module(ref.target).__file__ or "").resolve())
+            names.setdefault((file, ref.place), set()).add(ref.factory[1])
         self._sources = {key[0]: _Source(*key, called) for key, called in names.items() if key[0].endswith(".py")}
         self._coverage = Coverage(data_file=None, config_file=False, include=[*self._sources], messages=False)
         self._told: set[tuple[str, int, bool]] = set()
@@ -64,7 +65,3 @@ class _Source:
         functions = [each for each in every if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
         bodies = {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or 0) + 1)}
         self.statements = bodies & self.parser.statements
-
-
-def _file_of(ref: PassRef) -> str:
-    return str(Path(load_module(ref.target).__file__ or "").resolve())

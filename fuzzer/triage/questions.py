@@ -337,7 +337,9 @@ def _inline(sketch: Sketch, slot: Slot) -> None:
         each for each in slots_of(sketch) if var in uses.of_binding(each.binding) and each.binding.value is not local
     ]
     returned = any(var in uses.leaves(body.result) for _, body, _ in sketch.bodies())
-    if returned or uses.uses(local)[var] or not all(_calls(each.binding.value, var) for each in users):
+    values = (each.binding.value for each in users)
+    calls = all(isinstance(value, tvm.ir.Call) and value.op.same_as(var) for value in values)
+    if returned or uses.uses(local)[var] or not calls:
         raise Invalid("a local function that is a value, or calls itself")
     outer.pure = outer.pure and local.pure
     for param in local.params:
@@ -346,10 +348,6 @@ def _inline(sketch: Sketch, slot: Slot) -> None:
         user.remove()
         sketch.aliases[user.binding.var] = local.body.result
     splice(sketch, slot, local.body)  # last: it makes other blocks
-
-
-def _calls(value: Any, var: Any) -> bool:
-    return isinstance(value, tvm.ir.Call) and value.op.same_as(var)
 
 
 def without_closures(sketch: Sketch) -> None:

@@ -12,8 +12,8 @@ only that check sees are the passes inside of a pass, whose inputs nobody else l
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 
 import tvm
 
@@ -91,11 +91,7 @@ def circumstance(seed: int, ref: PassRef, contract: Contract) -> Circumstance | 
         excluded |= {Circumstance.REBUILT}
     left = [each for each in Circumstance if each not in excluded]
     # Each draws its own number, so that an edited contract or a new circumstance leaves most draws as they were.
-    return max(left, key=lambda each: _number(f"{seed}:{ref.name}:{each.name}"), default=None)
-
-
-def _number(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    return max(left, key=lambda each: sha256(f"{seed}:{ref.name}:{each.name}".encode()).digest()[:8], default=None)
 
 
 def agree(left: Result, right: Result) -> bool:

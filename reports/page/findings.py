@@ -8,7 +8,7 @@ from typing import Any
 from fuzzer.core.text import Standing
 from fuzzer.findings.file import Decisions
 from fuzzer.findings.signature import readable
-from fuzzer.repro.markdown import bug_report
+from fuzzer.repro.markdown import bug_report, told_frames
 from fuzzer.store.known import reported
 from relaxkit.passes.contract import OracleName
 from reports.findings import Disposition, Dispositions, passes_text, script_text, shown_lines, title_line
@@ -94,7 +94,7 @@ def finding_rows(
             "releases": "" if finding.bisected is None else finding.bisected.judgement,
             "expected": _cut(finding.evidence.expected if parts is None else parts.words.expected),
             "observed": _cut(finding.evidence.observed) if parts is None else "",
-            "frames": list(finding.evidence.frames),
+            "frames": list(told_frames(finding.verdict.shown)),
             "passes": passes_text(finding),
             "minimized": finding.is_minimized,
             "reduced": finding.is_reduced,

@@ -14,11 +14,11 @@ from sample_records import META
 
 import fuzzer.cli.main as cli
 from fuzzer.core.case import Case
-from fuzzer.findings.assessment import Severity
+from fuzzer.findings.assessment import Blame, Severity, assess
 from fuzzer.findings.releases import Bisected
 from fuzzer.findings.script_parts import Ending, Nearest, RenderedScript, ScriptParts, Words
 from fuzzer.findings.signature import signature
-from fuzzer.repro.markdown import bug_report, escaped, fenced
+from fuzzer.repro.markdown import bug_report, cause_section, escaped, fenced
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
@@ -247,15 +247,25 @@ def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (tmp_path / "it.py").read_text() == script().text
 
 
-def test_several_passes_are_told_in_their_order() -> None:
-    one = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
-    assert "Passes, in order" not in one
+def test_passes_are_told_by_the_script_alone() -> None:
+    """Where another pass is at fault, the script shows that one without those of the case."""
     passes = (PassRef("FoldConstant", "relax.transform.FoldConstant()"), *case().passes)
-    report = bug_report(
-        replace(finding(), minimized=replace(case(), passes=passes)), VERDICT, INFO, script().text, script().parts
-    )
-    told = "* Passes, in order: `relax.transform.FoldConstant()`, `relax.transform.LegalizeOps()`\n"
-    assert told in report
+    moved = assess(VERDICT, (), Blame("RealizeVDevice", "why"), stock=False)
+    row = replace(finding(), minimized=replace(case(), passes=passes), assessed=moved)
+    notes = bug_report(row, VERDICT, INFO, script().text, script().parts).partition("### Notes")[2]
+    assert "* Pass: `RealizeVDevice` (found while testing `LegalizeOps`)\n* Found by" in notes
+    assert "FoldConstant" not in notes
+
+
+def test_names_in_a_cause_are_code_without_escapes() -> None:
+    cause = Cause(
+        "name", "_f passes a->b and ffi::Any to `c_d`, a plain word * and x <= 2",
+        "src/relax/a_b.cc: C::Visit_", "Return op->args.",
+    )  # fmt: skip
+    told = cause_section(cause, "0.27.0")
+    assert "`_f` passes `a->b` and `ffi::Any` to `c_d`, a plain word \\* and x &lt;= 2" in told
+    assert "[src/relax/a_b.cc](https://github.com/apache/tvm/blob/v0.27.0/src/relax/a_b.cc): `C::Visit_`" in told
+    assert "Return `op->args`." in told
 
 
 def test_a_short_script_stands_in_it_with_what_changes() -> None:
@@ -309,8 +319,8 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
     blob = "https://github.com/apache/tvm/blob/v0.27.0.post1"
     assert "### Cause\n\nIt reads x.\n\nWhere: " in report
-    assert f"[src/relax/a.cc]({blob}/src/relax/a.cc): A::B; " in report
-    assert f"[python/tvm/relax/op/_op_gradient.py]({blob}/python/tvm/relax/op/_op_gradient.py): where_grad" in report
+    assert f"[src/relax/a.cc]({blob}/src/relax/a.cc): `A::B`; " in report
+    assert f"[python/tvm/relax/op/_op_gradient.py]({blob}/python/tvm/relax/op/_op_gradient.py): `where_grad`" in report
     assert "\nPossible fix: Read y.\n" in report
     assert "\nUpstream: https://github.com/apache/tvm/issues/1\n" in report
     assert "some-case" not in report
@@ -440,7 +450,7 @@ def test_a_long_script_is_attached_and_not_in_the_issue() -> None:
         assert f"minimized to {where}." in report
         assert f"({len(long.splitlines()):,} lines)" in report
         command = "pip install 'apache-tvm==0.27.0.post1' 'apache-tvm-ffi>=0.1.14.post0,<0.1.15' numpy"
-        assert f"needs only TVM and NumPy (`{command}`)" in report
+        assert f"needs only TVM and NumPy (`{command}`; with a newer tvm-ffi, `tvm.ir.save_json` crashes)" in report
 
 
 def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:

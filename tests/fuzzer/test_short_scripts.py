@@ -32,8 +32,8 @@ from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.before import source_of, sources_of
-from fuzzer.repro.short.render import short_forms
-from fuzzer.repro.short.scene import Scene
+from fuzzer.repro.short.render import _change, short_forms
+from fuzzer.repro.short.scene import Scene, Showing
 from fuzzer.triage.reduce import reduce_case
 from oracles.core.subject import Subject
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Verdict
@@ -696,6 +696,31 @@ def test_of_a_long_module_the_changed_function_is_printed(tmp_path: Path) -> Non
     )
     verdict = next(each for each in judge_case(case, (OracleName.WELL_FORMED,)) if each.outcome is Outcome.FAIL)
     assert 'print(After["main"].script())' in shown(case, verdict, tmp_path).text
+
+
+def test_the_changed_lines_are_those_of_the_pass_at_fault_and_relax_functions_come_first() -> None:
+    boxes = "R.const([[[1.0, 1.0], [1.0, 1.0]]], 'float32'), R.const([[[1.0, 1.0]]], 'float32')"
+    module = tvm.script.from_source(
+        "@I.ir_module\nclass Module:\n    @R.function(private=True)\n    def main(x: R.Tensor((1, 2), 'float32')):\n"
+        f"        lv = R.vision.all_class_non_max_suppression({boxes}, R.const(1, 'int64'), R.const(1.0, 'float32'),\n"
+        "            R.const(1.0, 'float32'), output_format='tensorflow')\n        return x\n"
+    )
+    legalized = relax.transform.LegalizeOps()(module)
+    scene = SimpleNamespace(failure=SimpleNamespace(died=False), judged=())
+    told = _change(scene, Showing((), Ending(), compared=(module, legalized)))  # type: ignore[arg-type]
+    assert told.splitlines()[-1] == "... and adds 1 PrimFunc"
+    assert "-        lv" in told
+    assert "T.prim_func" not in told
+    whole = _change(scene, Showing((), Ending(), compared=(tvm.IRModule(), legalized)))  # type: ignore[arg-type]
+    assert whole.splitlines()[1].startswith("+    @R.function")
+
+    legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
+    purity = PassRef("RemovePurityChecking", "relax.transform.RemovePurityChecking()")
+    failure = SimpleNamespace(died=False)
+    prepared = Scene(failure, str(tvm.ir.save_json(module)), (legalize,), (purity,))  # type: ignore[arg-type]
+    told = _change(prepared, Showing((), Ending()))
+    assert "force_pure" in told
+    assert "all_class_non_max_suppression(" not in told, "that is of the pass that prepares the module"
 
 
 def test_an_analysis_is_called_by_its_script_and_no_module_compared_that_a_mended_one_gives_as_well(

@@ -70,6 +70,15 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     assert known["line"] == "accepted"
 
 
+def test_the_frames_are_those_of_the_issue(report: Report) -> None:
+    evidence = report.findings[0].evidence
+    details = replace(evidence.details, functions=("ffi::GetRef [RefType = Op]",), lines=(), raised_at=())
+    raised = replace(evidence, frames=("ir/transform.py:__call__",), details=details)
+    findings = [replace(report.findings[0], evidence=raised), *report.findings[1:]]
+    page = sample_page(replace(full(report), findings=findings))
+    assert page["findings"][0]["frames"] == ["ffi::GetRef [RefType = Op]"]
+
+
 def test_a_script_that_somebody_broke_is_shown_without_neighbour(report: Report, tmp_path: Path) -> None:
     (tmp_path / "repros").mkdir()
     (tmp_path / "repros" / "0000000001.py").write_text("NEAREST = (\n")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import difflib
 import functools
+import re
 import signal
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.core.installed import installed, pip_command
-from fuzzer.core.text import first_line
+from fuzzer.core.text import counted, first_line
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Ending, Nearest, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
@@ -176,19 +177,37 @@ def _imports(body: str) -> list[str]:
 def _change(scene: Scene, showing: Showing) -> str:
     """Return the changed lines of the two modules that a script compares; empty where there is nothing to compare.
 
+    Relax functions come first; kernels that are only added are counted where they would leave no room for the rest.
     A call that is shown alone is lowered to a kernel, which says nothing beside it.
     """
     alone = showing.module is not None and showing.compared is None
     if scene.failure.died or alone or (showing.compared is None and not scene.judged):
         return ""
     try:
-        left, right = showing.compared or (scene.fresh(), scene.after)
-        texts = [plain_lines(each) for each in (left, right)]
+        left, right = showing.compared or (replace(scene, judged=()).after, scene.after)
+        before, after = (_functions(plain_lines(each)) for each in (left, right))
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
-    lines = list(difflib.unified_diff(texts[0], texts[1], lineterm="", n=1))[2:]
-    more = [f"... {len(lines) - _CHANGED_LINES} more lines"] if len(lines) > _CHANGED_LINES else []
-    return "\n".join([*lines[:_CHANGED_LINES], *more])
+    added = {name for name, lines in after.items() if name not in before and lines[0].startswith("    @T.")}
+    lines = _differences(before, after, {*before, *after} - {"", *added})
+    rest = _differences(before, after, {"", *added})
+    if lines and added and len(lines) + len(rest) > _CHANGED_LINES:
+        rest = [f"... and adds {counted(len(added), 'PrimFunc')}"]
+    lines, rest = (lines, rest) if lines else (rest, [])
+    lines[_CHANGED_LINES:] = [f"... {len(lines) - _CHANGED_LINES} more lines"] * (len(lines) > _CHANGED_LINES)
+    return "\n".join([*lines, *rest])
+
+
+def _functions(lines: list[str]) -> dict[str, list[str]]:
+    """Return the lines of each function by its name, kernels last; what stands before them has none."""
+    blocks = [each.splitlines() for each in re.split(r"\n(?=    @)", "\n".join(lines))]
+    names = [next((line[8:].split("(")[0] for line in each if line.startswith("    def ")), "") for each in blocks]
+    return dict(sorted(zip(names, blocks, strict=True), key=lambda each: each[1][0].startswith("    @T.")))
+
+
+def _differences(before: dict[str, list[str]], after: dict[str, list[str]], names: Set[str]) -> list[str]:
+    left, right = ([line for name in each if name in names for line in each[name]] for each in (before, after))
+    return list(difflib.unified_diff(left, right, lineterm="", n=1))[2:]
 
 
 def _numbers(failure: FailingCase) -> str:
