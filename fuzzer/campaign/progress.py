@@ -96,13 +96,15 @@ class Progress:
         if now < self._next:
             return
         self._next = now + (LOG_INTERVAL if self._live is None else self.interval)
-        spent = max(now - self._began, 1e-9)
         suspects = sum(self._settled[state] for state in SUSPECTS)
         unproven = f"{suspects} suspect, " if suspects else ""
         cases = self._before + self._examples + judged
+        done = self._settled.total() - self._settled[FindingState.NEW]
+        pace = f"{done} of {done + waiting} triaged"
+        if self._config.seconds is None or elapsed < self._config.seconds:
+            pace = f"{(cases - self._before) / max(now - self._began, 1e-9):.0f}/s"
         head = (
-            f"{self._when(elapsed)}  {cases} cases, {(cases - self._before) / spent:.0f}/s  "
-            f"{counted(len(self._findings), 'finding')} "
+            f"{self._when(elapsed)}  {cases} cases, {pace}  {counted(len(self._findings), 'finding')} "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
         )
         if self._live is None:

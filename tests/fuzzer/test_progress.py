@@ -110,3 +110,15 @@ def test_findings_of_sessions_before_are_counted(monkeypatch: pytest.MonkeyPatch
     told.triaged("a", FindingState.CONFIRMED)
     told.show(1.0, 0)
     assert written.getvalue().endswith("  2 findings (2 confirmed, 1 suspect, 0 in triage)\n")
+
+
+def test_triage_alone_is_told_by_what_is_triaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    written = io.StringIO()
+    found = {"one": FindingState.CONFIRMED, "two": FindingState.NEW, "three": FindingState.NEW}
+    told = Progress(Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, 60.0, None), written, before=615, found=found)
+    told.triaged("two", FindingState.FLAKY)
+    told.show(70.0, 1)
+    assert "  615 cases, 2 of 3 triaged  " in written.getvalue()
+    told.show(50.0, 1)
+    assert "  615 cases, 0/s  " in written.getvalue()

@@ -195,7 +195,7 @@ def _print(reduced: Reduced, kept: Path | None, *, as_json: bool, begun: bool) -
     found = reduced.minimized
     ended = {"time": "; stopped at the time limit", "queries": "; stopped at --queries", "interrupt": "; interrupted"}
     inform(
-        f"{reduced.bindings_before or 0} bindings became {reduced.bindings or 0} in {found.seconds:.1f} s "
+        f"{reduced.bindings_before or 0} bindings became {reduced.bindings or 0} in {found.seconds:.1f} s of search "
         f"({found.queries} candidates{', starting from the smaller case found earlier' if begun else ''})"
         f"{ended.get(str(found.stopped), '')}: {reduced.criterion.id} {reduced.criterion.text}"
     )
@@ -251,7 +251,7 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
     except StoreError as error:
         inform(f"not stored in the campaign: {error}")
         return
-    inform(f"stored in the campaign, with its script {directory / found.repro}")
+    inform(f"stored in the campaign; writing and checking {directory / found.repro} took {found.seconds:.1f} s")
 
 
 def _keep(directory: Path, finding: FindingRecord, case: Case | None, bindings: int | None) -> None:
