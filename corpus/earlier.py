@@ -56,8 +56,9 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     near = [_earlier()[place] for place in sorted(places)]
     if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and (row.is_of(finding) or _alike(row, finding, family))]
-    own = [row for row in near if row.id == finding.id]
     blame = finding.assessment.blame
+    own = [row for row in near if row.id == finding.id]
+    near = [row for row in near if not finding.assessment.grounds or row.blamed == blame]
     own.sort(key=lambda row: (not row.is_of(finding), not row.blamed.startswith(blame), row.known.cause is None))
     return [row.known for row in own], [replace(row.known, certain=False) for row in near if row.id != finding.id]
 

@@ -68,10 +68,11 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     """
     matches, there = [], _by_place(cases)
     for finding in findings:
-        ran = {ref.name for ref in (finding.minimized or finding.case).passes}
+        shown = {finding.assessment.blame}
+        ran = shown if finding.assessment.grounds else {ref.name for ref in (finding.minimized or finding.case).passes}
         shared = {name for _, name in there} if _is_shared(finding) else set[str]()
         own = {finding.culprit}
-        others = ({finding.assessment.blame} - own, {*same_code(finding.culprit)}, shared)
+        others = (shown - own, {*same_code(finding.culprit)}, shared)
         for blamed in filter(None, (own, ran - own, *others)):
             placed = {at for name in blamed for at in there.get((str(finding.oracle), name), ())}
             near = [(case, _failing_pattern(case)) for at in sorted(placed) if _may_be(case := cases[at], finding)]
@@ -105,7 +106,7 @@ def recognize(findings: Sequence[FindingRecord], others: bool = False) -> dict[s
 
 def _others(finding: FindingRecord) -> KnownAs | None:
     """Tell of the known defects of a finding's pass, those first whose modules have its operators."""
-    blamed = finding.culprit
+    blamed = finding.assessment.blame if finding.assessment.grounds else finding.culprit
     told = defects_of(blamed, finding)
     rest = f"and {len(told) - _MOST_OTHERS} more: {shell('relaxfuzz')} corpus list --pass {blamed}"
     told[_MOST_OTHERS:] = [rest] if len(told) > _MOST_OTHERS else []

@@ -337,8 +337,7 @@ def _inline(sketch: Sketch, slot: Slot) -> None:
         each for each in slots_of(sketch) if var in uses.of_binding(each.binding) and each.binding.value is not local
     ]
     returned = any(var in uses.leaves(body.result) for _, body, _ in sketch.bodies())
-    values = (each.binding.value for each in users)
-    calls = all(isinstance(value, tvm.ir.Call) and value.op.same_as(var) for value in values)
+    calls = all(isinstance(call := each.binding.value, tvm.ir.Call) and call.op.same_as(var) for each in users)
     if returned or uses.uses(local)[var] or not calls:
         raise Invalid("a local function that is a value, or calls itself")
     outer.pure = outer.pure and local.pure

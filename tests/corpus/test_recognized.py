@@ -20,6 +20,7 @@ from corpus.judgements import of_pages, without_case
 from fuzzer.cli.main import main
 from fuzzer.cli.verbs.findings import _below
 from fuzzer.core.case import Case
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings, load_known
 from fuzzer.findings.script_parts import NAMES, ScriptParts, Words
@@ -59,6 +60,13 @@ def test_a_finding_that_changed_its_blame_is_matched_by_the_passes_that_ran() ->
     assert slugs(replace(other, case=Case("{}", (OTHER,), 0)), "merge-composite-if") == []
     # What is blamed on a case's pass comes first: nobody asks what else ran.
     assert slugs(replace(FOUND, case=Case("{}", (OTHER,), 0)), "merge-composite-if") == ["merge-composite-if"]
+
+
+def test_passes_that_ran_are_not_asked_where_triage_has_shown_another_one_at_fault() -> None:
+    found = replace(FOUND, culprit="LegalizeOps", case=Case("{}", (MERGE,), 0))
+    moved = Assessment(EvidenceClass.HARD, Severity.S4, "RealizeVDevice", final=True, grounds="it makes it ill-formed")
+    assert slugs(found, "merge-composite-if") == ["merge-composite-if"]
+    assert slugs(replace(found, assessed=moved), "merge-composite-if") == []
 
 
 def test_a_finding_of_before_has_no_subject_and_is_matched_all_the_same() -> None:

@@ -177,8 +177,7 @@ def _imports(body: str) -> list[str]:
 def _change(scene: Scene, showing: Showing) -> str:
     """Return the changed lines of the two modules that a script compares; empty where there is nothing to compare.
 
-    Relax functions come first; kernels that are only added are counted where they would leave no room for the rest.
-    A call that is shown alone is lowered to a kernel, which says nothing beside it.
+    Relax functions come first; added kernels are counted if there is no room. Of a call alone, a kernel says nothing.
     """
     alone = showing.module is not None and showing.compared is None
     if scene.failure.died or alone or (showing.compared is None and not scene.judged):
