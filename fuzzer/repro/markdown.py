@@ -191,7 +191,7 @@ def _environment(info: CampaignInfo) -> str:
 def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool, version: str) -> str:
     needs = "the file of the pass, next to it or in the working directory" if own else "only TVM and NumPy"
     if (release := known_release(version)) and not own:
-        needs += f" (`{pip_command(release)} numpy`; with a newer tvm-ffi, `tvm.ir.save_json` crashes)"
+        needs += f" (`{pip_command(release)} numpy`, the releases with which it was tested)"
     attached = len(script) > LONGEST_SCRIPT
     how = f"Save this as `repro.py` and run `python repro.py`. It needs {needs}."
     if attached:
