@@ -706,18 +706,18 @@ def test_the_changed_lines_are_those_of_the_pass_at_fault_and_relax_functions_co
         "            R.const(1.0, 'float32'), output_format='tensorflow')\n        return x\n"
     )
     legalized = relax.transform.LegalizeOps()(module)
-    scene = SimpleNamespace(failure=SimpleNamespace(died=False), judged=())
-    told = _change(scene, Showing((), Ending(), compared=(module, legalized)))  # type: ignore[arg-type]
+    scene: Any = SimpleNamespace(failure=SimpleNamespace(died=False), judged=())
+    told = _change(scene, Showing((), Ending(), compared=(module, legalized)))
     assert told.splitlines()[-1] == "... and adds 1 PrimFunc"
     assert "-        lv" in told
     assert "T.prim_func" not in told
-    whole = _change(scene, Showing((), Ending(), compared=(tvm.IRModule(), legalized)))  # type: ignore[arg-type]
+    whole = _change(scene, Showing((), Ending(), compared=(tvm.IRModule(), legalized)))
     assert whole.splitlines()[1].startswith("+    @R.function")
 
     legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
     purity = PassRef("RemovePurityChecking", "relax.transform.RemovePurityChecking()")
-    failure = SimpleNamespace(died=False)
-    prepared = Scene(failure, str(tvm.ir.save_json(module)), (legalize,), (purity,))  # type: ignore[arg-type]
+    failure: Any = SimpleNamespace(died=False)
+    prepared = Scene(failure, str(tvm.ir.save_json(module)), (legalize,), (purity,))
     told = _change(prepared, Showing((), Ending()))
     assert "force_pure" in told
     assert "all_class_non_max_suppression(" not in told, "that is of the pass that prepares the module"
