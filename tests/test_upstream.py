@@ -87,6 +87,20 @@ def test_a_page_without_a_cause_gets_that_of_its_program() -> None:
     assert upstream.with_cause(bare, foreign) == bare, "a name of another program"
 
 
+def test_causes_stand_in_pages_as_issues_write_what_was_said_of_them() -> None:
+    """Two pages that were edited had escapes in escapes, and what a reader said of the report."""
+    upstream = generator()
+    judgements = upstream.load()
+    known, shown = upstream.references(judgements), upstream.of_pages(judgements)
+    for page in PAGES:
+        own, text = shown[page.stem], page.read_text()
+        version = re.findall(r"^\* TVM: (\S+)$", text, re.MULTILINE)[0]
+        causes = [each.told for each in judgements if each.cause == own.cause]
+        listed = ("", known.get(own.cause, ""))
+        written = (upstream.cause_section(each, version, of) for each in causes for of in listed)
+        assert any(f"\n{each}\n### Notes\n" in text for each in written), page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
 def test_a_page_has_all_that_an_issue_needs(page: Path) -> None:
     text = page.read_text()

@@ -45,7 +45,7 @@ _MENTION = re.compile(
 """Where GitHub would tell a person, a team, another issue or a commit of the text."""
 _CODE = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _IDENTIFIER = re.compile(
-    r"(?<![\w/.`])(?=[\w:.>-]*(?:->|::|_))[A-Za-z_]\w*(?:(?:->|::|\.)~?[A-Za-z_]\w*)*(?:\(\))?(?![\w/])"
+    r"(?<![\w/.`@\"])(?=@?[\w:.>-]*(?:->|::|_))@?[A-Za-z_]\w*(?:(?:->|::|\.)~?[A-Za-z_]\w*)*(?:\(\))?(?![\w/])"
     r"(?=[^`]*(?:`[^`]*`[^`]*)*\Z)"
 )
 """What is code in a sentence, though nobody has put it into backticks: a name with an underscore or a member."""

@@ -260,12 +260,13 @@ def test_passes_are_told_by_the_script_alone() -> None:
 def test_names_in_a_cause_are_code_without_escapes() -> None:
     cause = Cause(
         "name", "_f passes a->b and ffi::Any to `c_d`, a plain word * and x <= 2",
-        "src/relax/a_b.cc: C::Visit_", "Return op->args.",
+        'src/relax/a_b.cc: C::Visit_, no register("relax.e_f")', "Return op->args of @T.prim_func, not a@b_c.",
     )  # fmt: skip
     told = cause_section(cause, "0.27.0")
     assert "`_f` passes `a->b` and `ffi::Any` to `c_d`, a plain word \\* and x &lt;= 2" in told
-    assert "[src/relax/a_b.cc](https://github.com/apache/tvm/blob/v0.27.0/src/relax/a_b.cc): `C::Visit_`" in told
-    assert "Return `op->args`." in told
+    assert "[src/relax/a_b.cc](https://github.com/apache/tvm/blob/v0.27.0/src/relax/a_b.cc): `C::Visit_`, no" in told
+    assert ' no register("relax.e_f")' in told
+    assert "Return `op->args` of `@T.prim_func`, not a@&#8203;b_c." in told
 
 
 def test_a_short_script_stands_in_it_with_what_changes() -> None:
