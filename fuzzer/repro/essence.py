@@ -60,7 +60,7 @@ _PLAINER: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         # Two variables of one place in a module and its copy are the same where something defines them.
         (r"\A(\w+\.\w+): Var became Var\Z", rf"{LEAVES}\1 that nothing defines"),
         (r"The type is not populated.*", "an expression has no type"),
-        (r"emit_te now only supports Tensor that has ShapeExpr shape", "emit_te has to know it"),
+        (r"emit_te now only supports Tensor that has ShapeExpr shape", "emit_te needs a known shape"),
         (r"Mismatched (\w+)\.(\w+) on argument.* match (\w+)\.\2.*", r"\1 and \3 of a kernel differ in \2"),
         (r"\ABack optional access\Z", "an empty Optional is read"),
         (r"\A'key is not in Map'\Z", "a Map lacks a key"),

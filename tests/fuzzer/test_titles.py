@@ -524,7 +524,7 @@ def test_an_operator_is_told_before_the_end_of_a_message() -> None:
             return R.argsort(x, axis=-1, descending=False, dtype="float32")
 
     case = case_of(Unknown, "DispatchSortScan", "relax.backend.DispatchSortScan()")
-    said = "DispatchSortScan fails on relax.argsort of unknown shape: emit_te has to know it"
+    said = "DispatchSortScan fails on relax.argsort of unknown shape: emit_te needs a known shape"
     assert title_of(case, failed(case, OracleName.CRASH)) == said
 
 
