@@ -41,7 +41,7 @@ def spoiled(built: Any, module: tvm.IRModule, error: Evidence) -> str:
                 if taken is not None and _raises(call, taken, error):
                     seen = (*undefined(given, made), *_retyped(function, call, taken[0]))
                     # What inference no longer knows of an operand makes it raise, whatever else is undefined.
-                    done = next(iter(sorted(seen, key=lambda each: not each.startswith(_LOSES))), "")
+                    done = min(seen, key=lambda each: not each.startswith(_LOSES), default="")
                     on = operator_of(call) or f"the call to {callee_name(call.op)}"
                     return f"{done}, and fails on {on}" if done else ""
     return ""

@@ -44,7 +44,7 @@ from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.undefined import bound, undefined
 from relaxkit.ir.walk import callee_name, expressions_in, is_constant, operator_of, places
-from relaxkit.passes.arguments import text_has
+from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.claims.kept import KEPT
 from relaxkit.passes.contract import OracleName
 from relaxkit.runtime.values import arrays_in
@@ -163,8 +163,9 @@ def _death(culprit: str, told: Told) -> str:
 
 
 def _crash(culprit: str, told: Told) -> str:
-    runs = any(text_has(ref.expression, rf"\.{re.escape(told.blame)}\(") for ref in told.case.passes)  # not inside it
-    if told.blame and (runs or culprit not in {step.ref.name for step in told.subject.plan.steps}):
+    steps = [step.ref for step in told.subject.plan.steps]
+    runs = told.blame in {part.name for ref in steps for part in parts_of(ref)}  # not inside the culprit
+    if told.blame and (runs or culprit not in {ref.name for ref in steps}):
         return _fit(f"{told.blame} makes a module on which {culprit} fails", told.when, told.error)
     entered = told.entered
     if entered is not None and (done := spoiled(*entered, told.evidence)):

@@ -140,8 +140,10 @@ class _Writer:
         """Source of a part of a kernel, by the constructor of its class, which simplifies nothing."""
         if isinstance(value, tvm_ffi.Array):
             return f"[{', '.join(map(self._node, value))}]"
-        if isinstance(value, tvm.ir.DictAttrs | tvm.ir.Op | tvm.ir.GlobalVar):
-            return self._attributes(value) if isinstance(value, tvm.ir.DictAttrs) else self.expr(value)
+        if isinstance(value, tvm.ir.DictAttrs):
+            return self._attributes(value)
+        if isinstance(value, tvm.ir.Op | tvm.ir.GlobalVar):
+            return self.expr(value)
         if isinstance(value, tvm.ir.Range):
             return f"tvm.ir.Range.from_min_extent({self._node(value.min)}, {self._node(value.extent)})"
         if isinstance(value, tvm.ir.TensorLoad):
@@ -153,7 +155,7 @@ class _Writer:
         return self._constructed(value) if hasattr(value, "span") else self._plain(value)
 
     def _constructed(self, value: Any) -> str:
-        """Call the constructor; what it calls otherwise than the node does is the type."""
+        """Source of a call of a node's constructor by its fields; a parameter that is no field is the node's type."""
         kind, given = type(value), []
         for field, parameter in inspect.signature(kind).parameters.items():
             text = "" if field == "span" else self._node(getattr(value, field) if hasattr(value, field) else value.ty)

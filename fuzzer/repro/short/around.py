@@ -32,7 +32,7 @@ _BESIDE, _WITHOUT = "Beside", "Without"
 
 
 def locality(scene: Scene) -> Iterator[Showing]:
-    """Show the passes on the module, and on one that is changed where it must not matter; both are written out."""
+    """Show the passes on two modules that differ where it must not matter; the second may be made of the first."""
     if scene.prepare:
         raise Unsayable("both modules are those after the preparing passes")
     variation = _variation(scene)
@@ -41,7 +41,7 @@ def locality(scene: Scene) -> Iterator[Showing]:
     if variation.change is Change.ADDED:
         beside = _without_idle(scene, beside, shown)
         second = _without(beside, scene.fresh())
-        for lines in functools.partial(shown, names=(_WITHOUT, BEFORE))(beside):
+        for lines in shown(beside, names=(_WITHOUT, BEFORE)):
             yield replace(lines, second=second, module=beside)
         return
     reordered = variation.change is Change.REORDERED
@@ -93,7 +93,7 @@ def _without_idle(scene: Scene, beside: Any, shown: Callable[[Any], list[Showing
     """
     if scene.failure.died:
         return beside
-    own = functions_by_name(scene.fresh())
+    own, endings = functions_by_name(scene.fresh()), {each.ending for each in shown(beside)}
     x = relax.Var("x", relax.TensorType((1,), "float32"))
     for name in 2 * [name for name in functions_by_name(beside) if name not in own]:  # again, without their callers
         smaller, plain = without(beside, [name]), copy_of(beside)
@@ -102,12 +102,9 @@ def _without_idle(scene: Scene, beside: Any, shown: Callable[[Any], list[Showing
         body: Any = relax.BlockBuilder().normalize(relax.SeqExpr([], x))
         returning = relax.Function([x], body, x.ty)
         plain[name] = returning.with_attr("global_symbol", name) if is_public(beside[name]) else returning
-        beside = next((each for each in (smaller, plain) if _same_failure(shown, each, beside)), beside)
+        fail = (each for each in (smaller, plain) if endings.intersection(found.ending for found in shown(each)))
+        beside = next(fail, beside)
     return beside
-
-
-def _same_failure(shown: Callable[[Any], list[Showing]], smaller: Any, larger: Any) -> bool:
-    return {each.ending for each in shown(smaller)} & {each.ending for each in shown(larger)} != set()
 
 
 def _without(beside: Any, own: Any) -> str:

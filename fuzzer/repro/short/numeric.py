@@ -169,9 +169,8 @@ def _does_not_build(scene: Scene, builds: list[tuple[str, str, str]]) -> Iterato
     message, died = scene.failure.evidence.message, scene.failure.died
     lines = scene.applied() if died else shown(scene)
     # Each way to build once before the next form: few scripts are tried, and a way may build no such module at all.
-    for original, last in ((not died, "{}"), (True, "relax.VirtualMachine({}, tvm.cpu())"), (False, "{}"))[
-        : 3 - 2 * died
-    ]:
+    forms = [(True, "{}"), (True, "relax.VirtualMachine({}, tvm.cpu())"), (False, "{}")]
+    for original, last in forms[2:] if died else forms:
         for definitions, before, after in builds:
             # Before the passes are applied: some write into what they are given.
             fine = [f"{before.replace('module', BEFORE, 1)}  # builds"] if original and scene.judged else []

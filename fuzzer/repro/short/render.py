@@ -188,13 +188,14 @@ def _change(scene: Scene, showing: Showing) -> str:
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
     added = {name for name, lines in after.items() if name not in before and lines[0].startswith("    @T.")}
-    lines = _differences(before, after, {*before, *after} - {"", *added})
+    first = _differences(before, after, {*before, *after} - {"", *added})
     rest = _differences(before, after, {"", *added})
-    if lines and added and len(lines) + len(rest) > _CHANGED_LINES:
+    if not first:
+        first, rest = rest, []
+    if rest and added and len(first) + len(rest) > _CHANGED_LINES:
         rest = [f"... and adds {counted(len(added), 'PrimFunc')}"]
-    lines, rest = (lines, rest) if lines else (rest, [])
-    lines[_CHANGED_LINES:] = [f"... {len(lines) - _CHANGED_LINES} more lines"] * (len(lines) > _CHANGED_LINES)
-    return "\n".join([*lines, *rest])
+    more = [f"... {len(first) - _CHANGED_LINES} more lines"] if len(first) > _CHANGED_LINES else []
+    return "\n".join([*first[:_CHANGED_LINES], *more, *rest])
 
 
 def _functions(lines: list[str]) -> dict[str, list[str]]:
