@@ -10,15 +10,20 @@
 Names are imported on first use, so that importing this package, as pytest does in every run, does not load TVM.
 """
 
-# ruff: noqa: F403, F405  # all that the two packages offer is offered here as well
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from oracles import *
-    from strategies import *
+if TYPE_CHECKING:  # isort: off
+    from oracles import (
+        CONTRACTS, Contract, Evidence, Idempotence, Kept, Locality, ModuleFacts, NumericPromise, OracleFailure,
+        OracleName, Outcome, PassRef, Postcondition, Proof, Ran, Refusal, Subject, Verdict, check, contract_for,
+        default_contract, judge, prove,
+    )  # fmt: skip
+    from strategies import (
+        Feature, Fragment, features_of, ir_modules, module_and_passes, operators_of, passes, passes_for, pipelines,
+    )  # fmt: skip
 
 __all__ = [
     "CONTRACTS", "Contract", "Evidence", "Feature", "Fragment", "Idempotence", "Kept", "Locality",

@@ -41,6 +41,7 @@ TYPED = """
 from hypothesis import given
 
 from relaxfuzz import Contract, Feature, Fragment, Idempotence, check, ir_modules
+from relaxfuzz import checks  # type: ignore[attr-defined]  # a wrong name is refused
 
 CONTRACT: Contract = Contract("Mine", idempotence=Idempotence.NEVER)
 

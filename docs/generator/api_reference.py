@@ -45,9 +45,7 @@ def _definition(root: Path, name: str) -> Any:
 
     By the imports, not the members: a file of the same name is a member, too.
     """
-    path = next(
-        f"{each}.{name}" for each in ("oracles", "strategies") if name in _exported(root / each / "__init__.py")
-    )
+    path = f"{_FACE}.{name}"
     for _ in range(10):
         package, _, rest = path.partition(".")
         holder, _, last = rest.rpartition(".")
@@ -55,7 +53,7 @@ def _definition(root: Path, name: str) -> Any:
         if last not in module.imports:
             return module.members[last]
         path = module.imports[last]
-    raise SystemExit(f"{path} is imported in a circle")
+    raise SystemExit(f"{_FACE}.{name} is imported in a circle")
 
 
 @cache
