@@ -87,6 +87,7 @@ class Campaign:
         self._generates = triage is None
         if triage is not None:
             self._deadline, self._grace = self.clock.elapsed(), triage
+        progress.until = self._deadline
         progress.latest = None if self._deadline is None else self._deadline + self._grace
         self._recognizer = KnownFilter(store, known, decisions)
         self._buffer = WriteBuffer(store)

@@ -31,6 +31,7 @@ class Progress:
 
     Attributes:
         interval: Seconds between two looks at the workers.
+        until: Campaign time at which modules are no longer generated; ``None`` where no time is set.
         latest: Campaign time at which triage ends; ``None`` where no time is set.
     """
 
@@ -58,6 +59,7 @@ class Progress:
         self._examples = 0
         self._findings = {name for name, state in (found or {}).items() if state not in SUSPECTS}
         self._settled = Counter((found or {}).values())
+        self.until = config.seconds
         self.latest: float | None = None
         self._began = time.monotonic()
         self._next = self._began + LOG_INTERVAL if self._live is None else 0.0
@@ -99,10 +101,11 @@ class Progress:
         suspects = sum(self._settled[state] for state in SUSPECTS)
         unproven = f"{suspects} suspect, " if suspects else ""
         cases = self._before + self._examples + judged
-        done = self._settled.total() - self._settled[FindingState.NEW]
-        pace = f"{done} of {done + waiting} triaged"
-        if self._config.seconds is None or elapsed < self._config.seconds:
-            pace = f"{(cases - self._before) / max(now - self._began, 1e-9):.0f}/s"
+        share = cases / (self._config.max_examples or 1) if self.until is None else elapsed / max(self.until, 1e-9)
+        pace = f"{(cases - self._before) / max(now - self._began, 1e-9):.0f}/s"
+        if share >= 1.0:  # nothing but triage is left
+            done = self._settled.total() - self._settled[FindingState.NEW]
+            pace = f"{done} of {done + waiting} triaged"
         head = (
             f"{self._when(elapsed)}  {cases} cases, {pace}  {counted(len(self._findings), 'finding')} "
             f"({self._settled[FindingState.CONFIRMED]} confirmed, {unproven}{waiting} in triage)"
@@ -110,8 +113,6 @@ class Progress:
         if self._live is None:
             self._say(head)
             return
-        seconds = self._config.seconds
-        share = cases / (self._config.max_examples or 1) if seconds is None else elapsed / seconds
         rows = [(oracle, *(counts[each.value] for each in _SHOWN)) for oracle, counts in self._by_oracle.items()]
         silent = [(count, reason) for reason, count in self._silent.most_common(3)]
         bar = ProgressBar(1.0, min(share, 1.0), width=60)
@@ -124,12 +125,11 @@ class Progress:
         self._draw(Live.stop)
 
     def _when(self, elapsed: float) -> str:
-        seconds = self._config.seconds
-        if seconds is None:
+        if self.until is None:
             return f"{_clock(elapsed)} (limit: {self._config.max_examples} cases)"
-        if elapsed < seconds or self.latest is None:
-            return f"{_clock(elapsed)}/{_clock(seconds)}"
-        return f"{_clock(elapsed)}, generated for {_clock(seconds)}, triage ends by {_clock(self.latest)}"
+        if elapsed < self.until or self.latest is None:
+            return f"{_clock(elapsed)}/{_clock(self.until)}"
+        return f"{_clock(elapsed)}, generated for {_clock(self.until)}, triage ends by {_clock(self.latest)}"
 
     def _say(self, line: str) -> None:
         self._draw(lambda live: live.console.print(prose(line)), f"{line}\n")

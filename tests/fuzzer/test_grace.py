@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 import victims
 from sample_records import META, hit, shard
 
-from fuzzer.campaign import campaign
+from fuzzer.campaign import campaign, progress
 from fuzzer.campaign.campaign import Campaign
 from fuzzer.campaign.progress import Progress
 from fuzzer.cli.main import main
@@ -179,6 +180,7 @@ def test_all_that_is_untriaged_is_triaged_and_that_of_the_users_passes_first(
         return TriageResult(job.id, TriageState.GONE)
 
     monkeypatch.setattr(local, "triage_finding", noted)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
     config = Config(
         seed=7, passes=("FuseOps",), user_passes=(PassRef("Mine", "user:mine:Mine"),), oracles=(OracleName.CRASH,),
         max_examples=None, seconds=10.0, workers=1,
@@ -195,7 +197,9 @@ def test_all_that_is_untriaged_is_triaged_and_that_of_the_users_passes_first(
     words = shlex.split(told)
     assert words[-3:] == ["minimize", str(directory), "--all"]
     assert main([*words[-3:], "--workers", "1", *time_limit]) == 0
-    assert ("2 suspects" in capsys.readouterr().out) is not bool(time_limit), "the summary of what has become of them"
+    said = capsys.readouterr()
+    assert ("2 suspects" in said.out) is not bool(time_limit), "the summary of what has become of them"
+    assert re.search(r"0:0\d, generated for 0:01, .* \d of 2 triaged ", said.err), "not how fast cases are judged"
     assert asked == (["Mine"] if time_limit else ["Mine", "FuseOps"])
     with Store.open(directory) as store:
         assert len(store.untriaged()) == (2 if time_limit else 0)

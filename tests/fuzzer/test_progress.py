@@ -100,6 +100,8 @@ def test_what_goes_on_after_the_time_is_triage() -> None:
     assert [told._when(at) for at in (30.0, 90.0)] == [
         "0:30/1:00", "1:30, generated for 1:00, triage ends by 2:00"
     ]  # fmt: skip
+    told.until = 20.0  # of a campaign that was interrupted, only triage goes on
+    assert told._when(30.0) == "0:30, generated for 0:20, triage ends by 2:00"
 
 
 def test_findings_of_sessions_before_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,13 +114,31 @@ def test_findings_of_sessions_before_are_counted(monkeypatch: pytest.MonkeyPatch
     assert written.getvalue().endswith("  2 findings (2 confirmed, 1 suspect, 0 in triage)\n")
 
 
-def test_triage_alone_is_told_by_what_is_triaged(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("most", "seconds", "until", "before", "elapsed", "pace"),
+    [
+        (None, 60.0, 60.0, 615, 70.0, "2 of 3 triaged"),
+        (None, 60.0, 60.0, 615, 50.0, "0/s"),
+        (None, 60.0, 0.0, 615, 50.0, "2 of 3 triaged"),  # `minimize --all` of a campaign that was interrupted
+        (64, None, None, 64, 1.0, "2 of 3 triaged"),
+        (64, None, None, 63, 1.0, "0/s"),
+    ],
+)
+def test_triage_alone_is_told_by_what_is_triaged(
+    monkeypatch: pytest.MonkeyPatch,
+    most: int | None,
+    seconds: float | None,
+    until: float | None,
+    before: int,
+    elapsed: float,
+    pace: str,
+) -> None:
     monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
     written = io.StringIO()
     found = {"one": FindingState.CONFIRMED, "two": FindingState.NEW, "three": FindingState.NEW}
-    told = Progress(Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, 60.0, None), written, before=615, found=found)
+    config = Config(7, ("FuseOps",), (), (OracleName.CRASH,), most, seconds, None)
+    told = Progress(config, written, before=before, found=found)
+    told.until = until
     told.triaged("two", FindingState.FLAKY)
-    told.show(70.0, 1)
-    assert "  615 cases, 2 of 3 triaged  " in written.getvalue()
-    told.show(50.0, 1)
-    assert "  615 cases, 0/s  " in written.getvalue()
+    told.show(elapsed, 1)
+    assert f"  {before} cases, {pace}  " in written.getvalue()
