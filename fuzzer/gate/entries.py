@@ -62,12 +62,17 @@ def entry_faults(
         history: Earlier campaigns.
         least: Campaigns without a hit that make an entry stale.
     """
-    if entry.expires is not None and entry.expires <= day:
-        yield Fault.EXPIRED, f"expired on {entry.expires}"
+    if told := expiry(entry, day):
+        yield Fault.EXPIRED, told
     if not entry.concerns(measured.info.tvm_version):
         yield Fault.OUT_OF_RANGE, f"does not apply to TVM {measured.info.tvm_version}"
     if is_stale(entry, [*history, measured], least):
         yield Fault.STALE, f"did not occur in the last {least} campaigns that tested its pass"
+
+
+def expiry(entry: KnownFinding, day: datetime.date) -> str:
+    """Say when an entry expired; empty where it has not."""
+    return f"expired on {entry.expires}" if entry.expires is not None and entry.expires <= day else ""
 
 
 def is_stale(entry: KnownFinding, campaigns: Sequence[MeasuredCampaign], least: int) -> bool:

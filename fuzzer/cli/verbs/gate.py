@@ -61,6 +61,7 @@ def _run(options: argparse.Namespace) -> int:
     from rich.text import Text
 
     from fuzzer.gate.baseline import to_text
+    from fuzzer.gate.entries import expiry
     from fuzzer.gate.judge import given_day, judged, read_policy
     from fuzzer.gate.regressions import SUMMARY
     from fuzzer.gate.ruling import GateExit
@@ -69,9 +70,10 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.check:
         policy, _, missing = read_policy(options.policy, options.baseline, _configured(options.policy))
+        day = given_day()
         for entry in policy.known.entries:
-            if entry.expires is not None and entry.expires <= given_day():
-                inform(f"warning: the entry for {entry.name} ({entry.where}) expired on {entry.expires}")
+            if told := expiry(entry, day):
+                inform(f"warning: the entry for {entry.name} ({entry.where}) {told}")
         show(f"{options.policy} can be used")
         if missing is not None:
             show(f"there is no baseline {missing} yet: the first campaign that passes becomes the baseline")
