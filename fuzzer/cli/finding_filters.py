@@ -26,6 +26,10 @@ def _number(text: str) -> int:
 _number.__name__ = "positive number"  # what argparse says of a wrong value
 
 
+def _state(text: str) -> str:
+    return "untriaged" if text == "new" else text  # as the store has it
+
+
 def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     """Add the options; of one that may be given several times, any will do."""
     # Names of ``fuzzer.findings.assessment`` and ``fuzzer.store.records``, which a parser has no time to load.
@@ -41,7 +45,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
             dest=f"only_{name}",
             action="append",
             choices=values,
-            type={"severity": str.upper, "state": lambda text: "untriaged" if text == "new" else text}.get(name, str),
+            type={"severity": str.upper, "state": _state}.get(name, str),
             metavar=name.upper() if values is None else None,
             help=f"only findings {text}; repeatable",
         )
