@@ -7,7 +7,7 @@ from typing import Any
 from tvm import relax, tirx
 
 from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import floats, fresh, joined, matrix, operand, relu, shaped, small, transposed
+from strategies.idioms.parts import concat, floats, fresh, joined, matrix, operand, relu, shaped, small, transposed
 from strategies.scope.bounds import Bounds
 from strategies.scope.scope import Scope
 from strategies.scope.values import Value, elements
@@ -105,14 +105,6 @@ def layout_around(scope: Scope) -> Value:
 def layout_once(scope: Scope) -> Value:
     """Plant one transform."""
     return _laid(scope, _layout_operand(scope), lambda i, j: (j, i))
-
-
-def concat(scope: Scope, values: list[Value], axis: int) -> Value:
-    """Bind ``concat``."""
-    bounds = values[0].known
-    for value in values[1:]:
-        bounds = bounds.union(value.known)
-    return scope.emit(op.concat([value.expr for value in values], axis=axis), bounds)
 
 
 @TABLE.idiom("ReorderPermuteDimsAfterConcat")

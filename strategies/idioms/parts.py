@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tvm import relax
 
-from strategies.scope.bounds import FLOAT_LIMIT, Bounds, default_bounds, is_float
+from strategies.scope.bounds import FLOAT_LIMIT, Bounds, default_bounds, is_float, union_of
 from strategies.scope.features import Feature
 from strategies.scope.frame import Infeasible
 from strategies.scope.scope import Scope
@@ -74,6 +74,12 @@ def times(scope: Scope, left: Value, right: Value) -> Value:
 def subtracted(scope: Scope, left: Value, right: Value) -> Value:
     """Bind ``subtract``."""
     return scope.emit(op.subtract(left.expr, right.expr), _kept(left, left.known - right.known))
+
+
+def concat(scope: Scope, values: Sequence[Value], axis: int) -> Value:
+    """Bind ``concat``."""
+    bounds = union_of(value.known for value in values)
+    return scope.emit(op.concat([value.expr for value in values], axis=axis), bounds)
 
 
 def relu(scope: Scope, value: Value) -> Value:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from tvm import relax
 
-from strategies.idioms.data_movement import concat
 from strategies.idioms.idiom import IdiomTable
-from strategies.idioms.parts import added, fresh, joined, product, relu, transposed, width
+from strategies.idioms.parts import added, concat, fresh, joined, product, relu, transposed, width
 from strategies.scope.bounds import Bounds
 from strategies.scope.features import Feature
 from strategies.scope.scope import Scope
