@@ -143,6 +143,14 @@ def test_a_policy_that_cannot_be_used_is_one_error_before_the_campaign_or_keeps_
     assert line.startswith(f"::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: '{table}' is not a")
 
 
+def test_warnings_about_the_policy_are_in_the_log(tmp_path: Path) -> None:
+    campaign(tmp_path / "campaigns" / "0", CLEAN, {})
+    entry = '[[known]]\nid = "0000000001"\nreference = "#1"\nreason = "later"\nexpires = 2020-01-01\n'
+    (tmp_path / "policy.toml").write_text(f"[oracles.crash]\n{entry}")
+    _, runner = act(tmp_path)
+    assert "warning: the entry for 0000000001 (#1) expired on 2020-01-01" in runner.said
+
+
 def test_a_campaign_that_failed_is_not_judged(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
     codes, runner = act(tmp_path)
