@@ -15,6 +15,7 @@ from prepared_campaigns import CLEAN, TRIGGERS, campaign, finding_id
 from fuzzer.cli.main import main
 from fuzzer.core.text import shell
 from fuzzer.findings.family import Traits
+from fuzzer.gate.ruling import MOST
 from fuzzer.store.known import KnownAs
 from fuzzer.store.records import FindingState
 from fuzzer.store.writer import Store
@@ -293,6 +294,9 @@ def test_each_family_names_the_command_that_accepts_it(gate: Gate) -> None:
     alone = finding_id("crack")
     together = family[finding_id("boom")]
     assert sorted(accepted) == sorted({together, family[finding_id("bang")], alone})
+    many = campaign(gate.directory / "many", CLEAN, {f"boom{letter}": 1 for letter in "abcdefghijkl"})
+    assert gate(many, "[oracles.crash]\n") == 1
+    assert sum("to accept" in line for line in gate.lines) == MOST
 
 
 def test_new_findings_beside_a_baseline_name_the_commands_that_make_it_grow(

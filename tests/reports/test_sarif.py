@@ -9,7 +9,7 @@ from sarif_shape import complaints
 from fuzzer.findings.file import KnownFinding, KnownFindings
 from fuzzer.gate.judge import judge_campaign
 from fuzzer.gate.measured import measured
-from fuzzer.gate.policy import Policy
+from fuzzer.gate.policy import Limit, Policy, Rule
 from fuzzer.gate.ruling import RulingStatus
 from relaxkit.passes.contract import OracleName
 from reports.sarif import FINGERPRINT, render_sarif
@@ -100,13 +100,13 @@ def test_the_check_itself_sees_what_is_wrong(report: Report, change: dict[str, A
 
 
 def test_every_line_that_decided_in_the_gate_is_an_error(report: Report) -> None:
-    entry = KnownFinding("0000000001", "", "https://example.org/7", "reported")
-    (told,) = run(report, entry)["invocations"]
-    result = judge_campaign(
-        Policy((), KnownFindings((entry,))), measured(report.info, report.tallies, report.findings, {})
-    )
-    lines = [each.line for each in result.of(RulingStatus.FAIL)]
-    assert lines
+    policy = Policy((Rule("crash", None, Limit(min_checks=10_000)),), KnownFindings())
+    result = judge_campaign(policy, measured(report.info, report.tallies, report.findings, {}))
+    log = json.loads(render_sarif(report, result))
+    assert complaints(log) == []
+    (told,) = log["runs"][0]["invocations"]
+    lines = [each.line for each in result.of(RulingStatus.FAIL, RulingStatus.SHORT)]
+    assert {line[:5] for line in lines} == {"FAIL ", "SHORT"}
     assert [(each["level"], each["message"]["text"]) for each in told["toolExecutionNotifications"]] == [
         ("error", line) for line in lines
     ]
