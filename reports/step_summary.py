@@ -55,7 +55,7 @@ def _head(report: Report, result: GateResult | None) -> Iterator[str]:
     if report.blind:
         yield from (f"{escaped(report.blind)}.", "")
     if result is not None:
-        # Not by the path of this machine's: they are for the reader's.
+        # The reader runs these on another machine, where the path of this interpreter means nothing.
         lines = "\n".join(gate_lines(result)).replace(f"`{shell('python')} ", "`python ")
         yield from (*fenced(lines, "text"), "")
 
