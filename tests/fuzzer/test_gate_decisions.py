@@ -294,6 +294,8 @@ def test_each_family_names_the_command_that_accepts_it(gate: Gate) -> None:
     alone = finding_id("crack")
     together = family[finding_id("boom")]
     assert sorted(accepted) == sorted({together, family[finding_id("bang")], alone})
+    assert gate(now, f"[oracles.crash]\n{known('crack')}") == 1
+    assert not any("already listed" in line for line in gate.lines), "crack is of another family"
     many = campaign(gate.directory / "many", CLEAN, {f"boom{letter}": 1 for letter in "abcdefghijkl"})
     assert gate(many, "[oracles.crash]\n") == 1
     assert sum("to accept" in line for line in gate.lines) == MOST

@@ -68,6 +68,7 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert re.search(
         rf"stored in the campaign; writing and checking {campaign}/repros/{name.id}\.py took \d+\.\d s", said
     )
+    assert re.search(r"bindings became 1 in \d+\.\d s of search \(", said), "the script takes its own time"
     assert "found earlier" not in said
     with Store.open(campaign) as store:
         found = store.finding(name.id)

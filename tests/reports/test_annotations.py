@@ -95,6 +95,7 @@ def test_what_a_pass_raises_is_annotated_at_its_line(
         (f"{tmp_path}/team, one/util.py:12", "team%2C one/util.py", 12),
         ("/elsewhere/util.py:12", "", 0),
         ("util.py:12", "", 0),  # of an earlier version
+        (f"{tmp_path}/util.py:last", "", 0),  # of a campaign that somebody edited
         ("", "", 0),
     ):
         raised = replace(first, evidence=replace(first.evidence, details=Details(place=place)))

@@ -166,6 +166,7 @@ def test_every_line_that_decided_in_the_gate_fails(report: Report) -> None:
     root = ElementTree.fromstring(render_junit(report, result).encode())
     cases = root.findall("testsuite[@name='relaxfuzz.gate']/testcase")
     assert sorted(each.attrib["message"] for case in cases for each in case.findall("failure")) == sorted(lines)
+    assert {each.text for case in cases for each in case.findall("failure")} == {*lines}
     assert all(case.find("skipped") is None for case in cases)
     assert root.attrib["failures"] == str(len(lines)), "no finding, and red all the same"
     passed = judge_campaign(Policy((), KnownFindings()), measured(report.info, report.tallies, [], {}))

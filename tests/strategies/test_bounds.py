@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strategies.operators.unary import UNARY
 from strategies.scope.bounds import FLOAT_LIMIT, Bounds, default_bounds, dtype_bounds, union_of
 
 numbers = st.integers(-64, 64).map(lambda number: number / 4)
@@ -88,3 +89,11 @@ def test_default_domain_lies_in_what_the_dtype_may_hold(dtype):
         assert dtype_bounds(dtype).hi <= np.iinfo(dtype).max
     elif dtype != "bool":
         assert np.finfo(dtype).max > FLOAT_LIMIT
+
+
+@pytest.mark.parametrize("function", [each for each in UNARY if hasattr(math, each.name)], ids=lambda each: each.name)
+def test_a_function_holds_its_values(function):
+    domain = function.domain or Bounds(-2.0, 3.0)
+    operand = Bounds(max(domain.lo, -2.0), min(domain.hi, 3.0))
+    result = function.result(operand)
+    assert all(result.lo <= getattr(math, function.name)(value) <= result.hi for value in samples(operand))

@@ -4,18 +4,20 @@ import random
 from collections import Counter
 
 import pytest
-from drawing import BUFFER, drawn, in_tiers
+from drawing import BUFFER, drawn, in_tiers, with_scope
 from idiom_modules import acts, planted
 from tvm import relax
 
 from relaxkit.passes.contracts import CONTRACTS
-from strategies.idioms import IDIOMS, RARE, Planned, aimed
+from strategies.idioms import IDIOMS, RARE, Planned, aimed, calls, parts, rare, stages
 from strategies.idioms.idiom import SUFFIX
 from strategies.idioms.planting import for_passes, passes_for
 from strategies.modules import described_modules
 from strategies.pass_arguments.table import PASS_ROWS, aimed_weights
+from strategies.scope.bounds import Bounds
 from strategies.scope.choices import Choices
 from strategies.scope.features import Feature
+from strategies.scope.frame import Infeasible
 from strategies.scope.from_bytes import draw_from_bytes
 
 PLANTS = in_tiers(5, 20)
@@ -128,3 +130,28 @@ def test_each_pass_is_aimed_at():
     hit = {name for planned in chosen for name in planned.idiom.acts_on}
     assert hit == {name for idiom in IDIOMS for name in idiom.acts_on}
     assert 0.1 < sum(planned.near is not None for planned in chosen) / len(chosen) < 0.4
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        calls.nested_calls, calls.explicit_dims, stages.workspace, rare.fused_dims, rare.fused_products,
+        rare.fused_in_place, rare.some_outputs,
+    ],
+)  # fmt: skip
+def test_functions_with_types_of_the_host_are_planted_where_no_device_is(plant):
+    def refused(scope):
+        scope.frame.device = relax.VDevice("llvm", 0)
+        with pytest.raises(Infeasible, match="bound to a device"):
+            plant(scope)
+        return True
+
+    assert draw_from_bytes(with_scope(refused), bytes(BUFFER))
+
+
+def test_a_concat_may_hold_what_each_operand_may_hold():
+    def joined(scope):
+        operands = [parts.fresh(scope, [2], "float32", Bounds(least, least + 1.0)) for least in (0.0, -9.0, 7.0)]
+        return parts.concat(scope, operands, 0).known
+
+    assert draw_from_bytes(with_scope(joined), bytes(BUFFER)) == Bounds(-9.0, 8.0)
