@@ -143,6 +143,14 @@ def test_a_policy_that_cannot_be_used_is_one_error_before_the_campaign_or_keeps_
     assert line.startswith(f"::error title=relaxfuzz gate::relaxfuzz: error: policy.toml:1: '{table}' is not a")
 
 
+def test_no_script_is_named_where_there_is_none(tmp_path: Path) -> None:
+    campaign(tmp_path / "campaigns" / "0", CLEAN, {"boom": 3})
+    (tmp_path / "policy.toml").write_text("[oracles.crash]\n")
+    codes, runner = act(tmp_path)
+    assert codes["Verdict"] == 1
+    assert "To reproduce a finding" not in runner.said
+
+
 def test_warnings_about_the_policy_are_in_the_log(tmp_path: Path) -> None:
     campaign(tmp_path / "campaigns" / "0", CLEAN, {})
     entry = '[[known]]\nid = "0000000001"\nreference = "#1"\nreason = "later"\nexpires = 2020-01-01\n'
@@ -223,12 +231,16 @@ class Nights:
         assert main(["init", str(self.repository), *arguments]) == 0
         self.runners: list[Runner] = []
 
-    def night(self, failures: Iterable[dict[str, int] | None], **facts: Any) -> tuple[dict[str, Any], Runner]:
+    def night(
+        self, failures: Iterable[dict[str, int] | None], scripts: bool = True, **facts: Any
+    ) -> tuple[dict[str, Any], Runner]:
         """Run the workflow once: by shard, the failures that it meets, ``None`` where no campaign comes of it."""
         home = self.folder / f"night-{len(self.runners)}"
         for number, met in enumerate(failures, 1):
             if met is not None:
-                scripted(campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number)), met)
+                made = campaign(home / "campaigns" / str(number), CLEAN, met, seed=str(number))
+                if scripts:
+                    scripted(made, met)
         runner = Runner(self.repository, home, run_script(home / "campaigns"), **facts)
         self.runners.append(runner)
         return self.again(runner), runner
@@ -295,6 +307,11 @@ def test_each_branch_of_the_nightly_workflow_runs(tmp_path: Path) -> None:
     jobs, runner = nights.night([{}, {}])
     assert codes_of(jobs, "Fuzz and judge", judge) == [0, 0, 0]
     assert "::notice title=relaxfuzz::commit baseline.json of the artifact relaxfuzz-night as" in runner.said
+    # A night that fails, and no finding has a script.
+    jobs, runner = nights.night([{"crack": 3}, {}], scripts=False)
+    assert codes_of(jobs, judge) == [1]
+    assert "is in the artifact relaxfuzz-night." in runner.said
+    assert "unpack it as 'night' and run" not in runner.said
     # Nobody said what to install; somebody cancels.
     jobs, runner = nights.night([{}, {}], variables={})
     assert codes_of(jobs, "Fuzz and judge", "Install") == [2, 2, 2]
