@@ -58,7 +58,7 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
         near = [row for row in near if finding.is_minimized and (row.is_of(finding) or _alike(row, finding, family))]
     blame = finding.assessment.blame
     own = [row for row in near if row.id == finding.id]
-    near = [row for row in near if not finding.assessment.grounds or row.blamed == blame]
+    near = [row for row in near if row.blamed == blame or blame == finding.culprit]
     own.sort(key=lambda row: (not row.is_of(finding), not row.blamed.startswith(blame), row.known.cause is None))
     return [row.known for row in own], [replace(row.known, certain=False) for row in near if row.id != finding.id]
 

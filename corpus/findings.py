@@ -63,17 +63,15 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     """Find the cases that look like each finding, by what their failure says wherever they are known to fail.
 
     Those come first whose module has its operators, and that the audit names for it.  A finding that is
-    blamed on none of the passes of a case is matched by those that ran, by what triage found to be at fault, and by
-    all cases where the failing function of TVM is of no pass.
+    blamed on none of the passes of a case is matched by what triage found to be at fault, or else by those that ran,
+    and by all cases where the failing function of TVM is of no pass.
     """
     matches, there = [], _by_place(cases)
     for finding in findings:
-        shown = {finding.assessment.blame}
-        ran = shown if finding.assessment.grounds else {ref.name for ref in (finding.minimized or finding.case).passes}
+        own, shown = {finding.culprit}, {finding.assessment.blame}
+        ran = shown if shown != own else {ref.name for ref in (finding.minimized or finding.case).passes}
         shared = {name for _, name in there} if _is_shared(finding) else set[str]()
-        own = {finding.culprit}
-        others = (shown - own, {*same_code(finding.culprit)}, shared)
-        for blamed in filter(None, (own, ran - own, *others)):
+        for blamed in filter(None, (own, ran - own, {*same_code(finding.culprit)}, shared)):
             placed = {at for name in blamed for at in there.get((str(finding.oracle), name), ())}
             near = [(case, _failing_pattern(case)) for at in sorted(placed) if _may_be(case := cases[at], finding)]
             fitting = [case for case, pattern in near if pattern and case.shows_in(finding.evidence)]
@@ -106,7 +104,7 @@ def recognize(findings: Sequence[FindingRecord], others: bool = False) -> dict[s
 
 def _others(finding: FindingRecord) -> KnownAs | None:
     """Tell of the known defects of a finding's pass, those first whose modules have its operators."""
-    blamed = finding.assessment.blame if finding.assessment.grounds else finding.culprit
+    blamed = finding.assessment.blame
     told = defects_of(blamed, finding)
     rest = f"and {len(told) - _MOST_OTHERS} more: {shell('relaxfuzz')} corpus list --pass {blamed}"
     told[_MOST_OTHERS:] = [rest] if len(told) > _MOST_OTHERS else []

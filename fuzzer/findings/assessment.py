@@ -148,9 +148,8 @@ class Assessment:
         words = self.severity.words(verdict)
         words = words if ordinary else words.removesuffix(_ORDINARY)
         grave = f"Severity: {self.severity}, {words}{'' if self.final else ' (estimated)'}"
-        against = {EvidenceClass.HARD: "", EvidenceClass.DOCUMENTED: _against(verdict)}.get(
-            self.evidence, self.evidence.words
-        )
+        against = "" if self.evidence is EvidenceClass.HARD else self.evidence.words
+        against = _against(verdict) if self.evidence is EvidenceClass.DOCUMENTED else against
         return "; ".join(filter(None, (grave, against, self.beside(verdict.culprit)))) + "."
 
     @property
@@ -183,6 +182,7 @@ _AGAINST_DOCUMENTATION = frozenset(
 """Kinds that contradict what TVM says of operators, of ``Gradient``, of the types of calls and of bindings, and of
 public functions: those "externally exposed" are entry points, and passes change parameters of "internal functions"."""
 _DESCRIBED = {"not-as-documented": "operator", "wrong-gradient": "pass"}
+"""Kinds that contradict a documentation which nobody quotes, and whose that is."""
 _UNPROMISED = frozenset({"not-equal", "not-local", "healed"})
 """Kinds that differ from what an oracle expects of passes in general."""
 

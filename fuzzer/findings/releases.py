@@ -102,4 +102,4 @@ class Bisected:
 
 
 MARKS = {"BUG": Presence.PRESENT, "OK": Presence.ABSENT, "DIFFERENT": Presence.OTHERWISE,
-          "ENVIRONMENT": Presence.UNSAYABLE}  # fmt: skip
+         "ENVIRONMENT": Presence.UNSAYABLE}  # fmt: skip

@@ -200,15 +200,15 @@ def _collections() -> list[Callable[..., dict[str, KnownAs]]]:
 def in_words(findings: Sequence[FindingRecord], known: Mapping[str, KnownAs]) -> str:
     """Say how many findings, questions and suspects apart, are known; empty where none is."""
     findings = by_standing(findings)[Standing.FINDING]
-    mine = [known[each.id] for each in findings if each.id in known]
+    mine = [(each, known[each.id]) for each in findings if each.id in known]
     counts = Counter(
-        "on your list" if known[each.id].listed
+        "on your list" if told.listed
         else "reported upstream" if reported(each, known)
-        else _CLOSED if known[each.id].reported
+        else _CLOSED if told.reported
         else _UNREPORTED
-        for each in findings if each.id in known
+        for each, told in mine
     )  # fmt: skip
     parts = [f"{many} {words}" for words, many in sorted(counts.items())]
     verb = "is known" if len(mine) == 1 else "are known"
-    perhaps = "" if all(each.certain for each in mine) else " or perhaps known"
+    perhaps = "" if all(told.certain for _, told in mine) else " or perhaps known"
     return f"Of {counted(len(findings), 'finding')}, {len(mine)} {verb}{perhaps}: {', '.join(parts)}" if mine else ""

@@ -163,7 +163,7 @@ class Tally:
 
 
 STOPPED = "minimization stopped at its limit"
-"""How triage begins to note that."""
+"""How triage's note on that begins."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,9 @@ def subject_of(module: tvm.IRModule, objection: Evidence) -> str:
         for var in nodes(function, tvm.ir.Var)[0]
         if names_any(objection, [f"Var {var.name} is "])
     ]
-    # Functions may share a dim, or name theirs alike: those that define it say nothing of the one that does not.
-    for kind, var, owned in sorted(named, key=lambda each: each[0] == SYMBOL and each[2]):
+    if named:
+        # Functions may share a dim, or name theirs alike: those that define it say nothing of the one that does not.
+        kind, var, owned = min(named, key=lambda each: each[0] == SYMBOL and each[2])
         elsewhere = kind != SYMBOL and any(var in each for each in defined)
         return f"{kind} of {'the' if owned else 'another' if elsewhere else 'no'} function"
     for function in functions:

@@ -121,7 +121,8 @@ def _fault_of(call: SingleCall) -> WrongCall | None:
         return None
     found = _judged(call, program)
     first, *others = call.arguments or (None,)
-    if found is None or found.what != VALUE or not _loses_digits(found) or not isinstance(first, np.ndarray):
+    floating = isinstance(first, np.ndarray) and is_floating(first.dtype)
+    if found is None or found.what != VALUE or not _loses_digits(found) or not floating:
         return found
     # Few roundings convince nobody. Where it is cancellation that loses digits, greater operands lose more of them.
     plainer = _judged(replace(call, arguments=(first + first.dtype.type(1000), *others)), program)

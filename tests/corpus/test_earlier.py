@@ -111,6 +111,7 @@ def test_a_cause_in_a_pass_that_runs_the_same_code_is_perhaps_known_by_its_page(
     assert told(replace(finding, culprit="Gradient", traits=Traits("Gradient"))) is None
     shown = Assessment(EvidenceClass.HARD, Severity.S4, "FuseTIR", grounds="it turns it into an ill-formed one")
     assert told(replace(finding, traits=Traits("inline_functions"), assessed=shown)) is None
+    assert told(replace(finding, traits=Traits("inline_functions"), assessed=replace(shown, grounds=""))) is None
 
 
 def test_the_cause_is_of_the_judgement_of_what_is_blamed() -> None:

@@ -67,6 +67,10 @@ def test_passes_that_ran_are_not_asked_where_triage_has_shown_another_one_at_fau
     moved = Assessment(EvidenceClass.HARD, Severity.S4, "RealizeVDevice", final=True, grounds="it makes it ill-formed")
     assert slugs(found, "merge-composite-if") == ["merge-composite-if"]
     assert slugs(replace(found, assessed=moved), "merge-composite-if") == []
+    unexplained = replace(found, assessed=replace(moved, grounds=""))
+    assert slugs(unexplained, "merge-composite-if") == []
+    (told,) = compared([replace(unexplained, assessed=replace(unexplained.assessment, blame="FuseTIR"))], {})
+    assert told.others.startswith("other known defects of FuseTIR: ")
 
 
 def test_a_finding_of_before_has_no_subject_and_is_matched_all_the_same() -> None:
@@ -247,6 +251,11 @@ def test_what_was_closed_though_the_defect_is_there_is_not_reported() -> None:
         assert f"upstream ({told.reported})" in told.line
         how = "reported of a sibling" if number == 19676 else "perhaps already reported"
         assert told.told_upstream == f"{how}: {told.reported}"
+        assert replace(told, certain=False).reported == "", "what only fails like it may be another defect"
+        assert replace(told, certain=False, listed=True).reported == told.reported
+    place = "https://github.com/apache/tvm/issues/1"
+    known = {each: KnownAs("x", "y", f"{place}{each}") for each in ("", " (open, of a sibling: sum)")}
+    assert [reported(FOUND, {FOUND.id: each}) for each in known.values()] == [place, ""]
 
 
 def test_a_defect_that_no_case_shows_is_named_by_its_judgement() -> None:

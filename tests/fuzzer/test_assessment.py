@@ -107,7 +107,9 @@ def test_what_triage_found_out_replaces_what_the_evidence_says(tmp_path: Path) -
         ("not-done", "its documentation: update the device", "breaks what its documentation describes"),
         ("not-done", "header of src/relax/a.cc", "breaks what its header describes"),
         ("not-done", "src/relax/a.cc: Run", "breaks what TVM's source code says or implies"),
+        ("not-done", "", "contradicts what TVM documents"),
         ("not-as-documented", "", "not what the documentation of the operator describes"),
+        ("wrong-gradient", "", "not what the documentation of the pass describes"),
     ],
 )
 def test_tvms_documentation_is_contradicted_only_where_it_is_quoted(kind: str, source: str, said: str) -> None:

@@ -470,3 +470,46 @@ def test_what_a_pass_only_exposes_or_calls_is_blamed(
     name = "build:default" if "pipeline" in judged else judged.removeprefix("relax.transform.").partition("(")[0]
     case = Case(str(tvm.ir.save_json(module)), (PassRef(name, judged),), 0)
     assert weighed(worker, case, oracle).blame == blame
+
+
+@pytest.mark.parametrize(
+    ("module", "judged", "oracle", "said"),
+    [
+        (
+            Crossed,
+            "relax.transform.ToMixedPrecision()",
+            OracleName.CRASH,
+            "ToMixedPrecision calls it, and there is none",
+        ),
+        (
+            Unsigned,
+            "relax.transform.LegalizeOps()",
+            OracleName.WELL_FORMED,
+            "a single call to it, alone in a module, fails in the same way",
+        ),
+        (Middle, "relax.transform.LegalizeOps()", OracleName.WELL_FORMED, ""),  # there is but one call
+    ],
+)
+def test_grounds_tell_what_the_program_does_not_show(
+    worker: IsolatedWorker, module: Any, judged: str, oracle: OracleName, said: str
+) -> None:
+    name = judged.removeprefix("relax.transform.").partition("(")[0]
+    case = Case(str(tvm.ir.save_json(module)), (PassRef(name, judged),), 0)
+    assert weighed(worker, case, oracle).grounds == said
+
+
+def test_the_lowering_is_blamed_for_types_that_a_users_pass_changes_by_lowering(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    (tmp_path / "lowers.py").write_text(
+        """from tvm import relax, transform
+
+
+def lowers():
+    return transform.module_pass(
+        lambda mod, _: relax.transform.LegalizeOps()(mod), opt_level=0, name="lowers"
+    )
+"""
+    )
+    case = Case(str(tvm.ir.save_json(Middle)), (PassRef("lowers", f"user:{tmp_path / 'lowers.py'}:lowers"),), 0)
+    assert weighed(worker, case, OracleName.WELL_FORMED).blame == "lowering of relax.median"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 from tvm import relax
@@ -16,7 +18,8 @@ from weighing import case_of, of_corpus, weighed
 
 from fuzzer.core.case import Case
 from fuzzer.triage.blame.behind import reader
-from fuzzer.triage.blame.failed_case import FailedCase
+from fuzzer.triage.blame.failed_case import FailedCase, unsound
+from fuzzer.triage.blame.inside import _spoiling, nothing_else
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -580,6 +583,35 @@ def test_the_rewriter_is_blamed_for_what_a_second_run_changes_where_the_pass_doe
 
 
 @I.ir_module
+class Idle:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            _lv = R.abs(x)
+            lv1 = R.sin(x)
+            R.output(lv1)
+        return lv1
+
+
+def test_what_does_the_same_in_the_first_run_alone_is_not_blamed() -> None:
+    name, drop = "DeadCodeElimination", relax.transform.DeadCodeElimination()
+    binds = relax.transform.BindParams("main", {"x": np.ones(1, "float32")})
+    step = SimpleNamespace(ref=SimpleNamespace(name="Judged"), contract=SimpleNamespace(inside=(name,)))
+    for built, part in ((drop, name), (binds, None)):
+        failed: Any = SimpleNamespace(step=step, given=Idle, made=drop(Idle), built=built)
+        assert getattr(nothing_else(failed), "name", None) == part
+
+
+def test_no_pass_inside_is_blamed_for_a_module_that_was_wrong_before() -> None:
+    undefined = relax.Var("y", relax.TensorType((1,), "float32"))
+    function = relax.Function([], relax.SeqExpr([], undefined), undefined.ty).with_attr("global_symbol", "main")
+    module = tvm.IRModule({"main": function})
+    assert unsound(module)
+    assert unsound(relax.transform.DeadCodeElimination()(module))
+    assert _spoiling(["DeadCodeElimination"], module) == ""
+
+
+@I.ir_module
 class Split:
     @R.function(private=True)
     def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
@@ -613,16 +645,18 @@ class Forced:
 
 
 @pytest.mark.parametrize(
-    ("module", "part"),
+    ("module", "judged", "part"),
     [
-        (Split, "block builder"),
-        (Forced, "inline_functions"),  # the body of a function that is forced to be pure may not stand in another
+        (Split, "inline_functions", "block builder"),
+        # The body of a function that is forced to be pure may not stand in another.
+        (Forced, "inline_functions", "inline_functions"),
+        (Split, "FoldConstant", "FoldConstant"),  # which inlines nothing
     ],
 )
 def test_the_block_builder_is_blamed_for_a_block_that_it_splits_for_a_body(
-    worker: IsolatedWorker, module: Any, part: str
+    worker: IsolatedWorker, module: Any, judged: str, part: str
 ) -> None:
-    assert blamed(worker, module, "inline_functions", _INLINES, OracleName.WELL_FORMED) == part
+    assert blamed(worker, module, judged, _INLINES, OracleName.WELL_FORMED) == part
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oracles.measure.comparison import compare
+from oracles.measure.comparison import compare, is_near
 from relaxkit.runtime import Opaque, ShapeValue
 
 A = np.array([1.0, np.nan, -0.0, np.inf], "float32")
@@ -76,3 +76,14 @@ def test_a_tolerance_never_excuses_integers_or_infinities() -> None:
 
 def test_closures_are_not_compared_by_value() -> None:
     assert compare(Opaque("Closure"), Opaque("Closure")) is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "seen", "said"),
+    [
+        ("1.0 at index [0]", "1.04", True), ("1.0", "1.06", False), ("-2.0", "-2.01", True), ("20.0", "20", True),
+        ("100", "101", False), ("0.0", "0.0001", False), ("1.0", "nan", False), ("1.0", "a tuple", False),
+    ],
+)  # fmt: skip
+def test_floats_are_near_that_differ_by_less_than_a_twentieth(expected: str, seen: str, said: bool) -> None:
+    assert is_near(expected, seen) is said

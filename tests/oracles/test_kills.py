@@ -56,6 +56,18 @@ def test_nothing_is_used_after_it_was_killed_on_any_way(lines: tuple[str, ...], 
     assert first(killed_too_early(parsed(*lines))) == said
 
 
+@pytest.mark.parametrize("killing", ["if", "else"])
+@pytest.mark.parametrize("using", ["if", "else"])
+def test_each_side_of_each_of_many_branches_is_taken(killing: str, using: str) -> None:
+    """The first branch kills what the last one uses."""
+    lines = ["a = NEW"]
+    for number in range(13):
+        for each in ("if", "else"):
+            extra = {(0, killing): ["    KILL(a)"], (12, using): ["    K(a, x)"]}.get((number, each), [])
+            lines += ["if c:" if each == "if" else "else:", *extra, f"    r{number} = x"]
+    assert first(killed_too_early(parsed(*lines, "return r12"))) == "a variable is used after it was killed"
+
+
 def test_another_name_has_a_register_of_its_own() -> None:
     assert killed_too_early(parsed("a = NEW", "b = a", "K(x, a)", "KILL(a)", "return b")) == ""
 

@@ -84,6 +84,8 @@ def test_symbols_of_external_functions_that_kernels_became_are_names_only() -> N
     before = split("add_one", "add_one")
     assert pair(before, split("zz_add_one", "zz_add_one"), "main", frozenset({"main"})) is None
     assert pair(before, split("add_one", "library_function"), "main", frozenset({"main"})) is not None
+    given = frozenset({"main", "add_one", "zz_add_one"})
+    assert pair(before, split("zz_add_one", "zz_add_one"), "main", given) is not None, "names that the pass was given"
 
 
 def test_functions_of_two_copies_are_compared_by_the_names_that_they_call() -> None:

@@ -221,6 +221,7 @@ def test_a_split_may_make_a_kernel_external_and_change_no_other_way() -> None:
             external.update_func(var, relax.ExternFunc(var.name_hint))
     assert not kept.violation(Ran(before, external, {}))
     assert kept.violation(Ran(before, other_kernel(before), {}))
+    assert KEPT[Kept.KERNELS].violation(Ran(before, external, {})), "no other pass may"
 
 
 def test_external_functions_are_kept() -> None:

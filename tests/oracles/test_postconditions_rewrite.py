@@ -316,3 +316,9 @@ def test_of_a_product_of_four_one_way_is_weighed_up() -> None:
     assert not dearer_order_left(Ran(four, four, {}))
     dearer = made((1, 8), (8, 1), (1, 8), build=nested)
     assert dearer_order_left(Ran(dearer, dearer, {})).startswith("a product of three")
+
+
+def test_only_operators_that_are_always_computed_in_float16_must_have_a_policy() -> None:
+    x = relax.Var("x", tensor((1,)))
+    assert rewrite.inferred_otherwise(relax.op.outer(x, x))
+    assert not rewrite.inferred_otherwise(relax.op.sin(x))

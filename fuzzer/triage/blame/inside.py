@@ -64,11 +64,14 @@ _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
 """Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
 
 
-def _parts(failed: FailedCase) -> Iterator[tuple[str, Any]]:
-    """Yield the elementary passes, and then the functions, inside of the judged pass, as passes by themselves."""
-    inside = failed.step.contract.inside
-    yield from ((name, getattr(relax.transform, name)()) for name in ELEMENTARY if name in inside)
-    yield from ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](failed.given))
+def _passes(inside: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the elementary passes among what is inside of a pass."""
+    return ((name, getattr(relax.transform, name)()) for name in ELEMENTARY if name in inside)
+
+
+def _functions(inside: Collection[str], module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the functions among what is inside of a pass, as passes by themselves."""
+    return ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](module))
 
 
 def pass_inside(failed: FailedCase) -> Blame | None:
@@ -77,7 +80,7 @@ def pass_inside(failed: FailedCase) -> Blame | None:
     # Its own is asked first: to see what runs inside is to run the pass once more.
     if not failed.is_own and elementary not in (*step.contract.inside, *names_inside(failed.built, given)):
         return None
-    made = ((name, apply(each, given).module) for name, each in _parts(failed) if name in _PARTS)
+    made = ((name, apply(each, given).module) for name, each in _functions(step.contract.inside, given))
     shown = (
         name
         for name, module in made
@@ -91,17 +94,17 @@ def pass_inside(failed: FailedCase) -> Blame | None:
 
 def _spoiling(inside: Collection[str], module: Any) -> str:
     """Return the first of the elementary passes inside that makes an ill-formed module of a well-formed one, if any."""
-    made = ((each, apply(getattr(relax.transform, each)(), module).module) for each in ELEMENTARY if each in inside)
+    made = ((name, apply(each, module).module) for name, each in _passes(inside))
     found = (name for name, other in made if other is not None and unsound(other))
     return "" if unsound(module) else next(found, "")
 
 
 def nothing_else(failed: FailedCase) -> Blame | None:
     """Blame what runs inside of the judged pass, where both runs of that do the same to the module."""
-    step, once = failed.step, failed.made
-    runs = [(failed.given, once), (once, apply(failed.built, once).module)]
-    for name, part in _parts(failed):
-        made = [(apply(part, given).module, made) for given, made in runs]
+    step, given, once = failed.step, failed.given, failed.made
+    inside, runs = step.contract.inside, [(given, once), (once, apply(failed.built, once).module)]
+    for name, part in itertools.chain(_passes(inside), _functions(inside, given)):
+        made = [(apply(part, entered).module, left) for entered, left in runs]
         if all(None not in pair and tvm_ffi.structural_equal(*pair, map_free_vars=True) for pair in made):
             return Blame(name, f"it does the same to the module by itself, and {step.ref.name} runs it")
     return None

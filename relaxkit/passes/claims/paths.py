@@ -6,7 +6,7 @@ Along one way everything is a straight line, so that "before", "after" and "is t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from tvm import relax, tirx
 
 from relaxkit.ir.walk import operator_of, places
 
-MOST_WAYS = 64
+MOST_BRANCHES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +29,27 @@ class PathStep:
 
 
 def ways(function: Any) -> Iterator[list[PathStep]]:
-    """Yield the ways through a Relax function, at most 64 of those that its branches make together.
+    """Yield the ways through a Relax function: all of them up to 64, and a few of more.
 
     Local functions are values here: what they bind is no step of the function around them.
     """
     branching = [place.value for place in places(function) if place.local == 0 and isinstance(place.value, relax.If)]
     seen: set[tuple[int, ...]] = set()
-    for choice in itertools.islice(itertools.product((1, 0), repeat=len(branching)), MOST_WAYS):
+    for choice in _choices_of(len(branching)):
         taken = dict(zip(branching, choice, strict=True))
         met: list[int] = []
         steps = list(_steps_in(function.body, taken, met))
         if tuple(met) not in seen:
             seen.add(tuple(met))
             yield [*steps, PathStep(None, function.body.body)]
+
+
+def _choices_of(count: int) -> Iterable[tuple[int, ...]]:
+    """Return which side each branch takes: all choices, or, of many branches, one side of all and of all but one."""
+    if count <= MOST_BRANCHES:
+        return itertools.product((1, 0), repeat=count)
+    all_but = (tuple(int(other != index) for other in range(count)) for index in range(min(count, 2**MOST_BRANCHES)))
+    return itertools.chain([(1,) * count, (0,) * count], all_but)
 
 
 def _steps_in(sequence: Any, taken: Mapping[Any, int], met: list[int]) -> Iterator[PathStep]:

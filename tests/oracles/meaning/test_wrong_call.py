@@ -16,10 +16,11 @@ from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.findings.signature import signature
 from oracles import Subject, judge
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Outcome, Verdict
-from oracles.measure.comparison import is_near
+from oracles.measure.comparison import Mismatch, is_near
 from oracles.measure.original import Original, unreported
-from oracles.semantics import WrongCall, wrong_call
-from oracles.semantics.replay import fault_of
+from oracles.semantics import WrongCall, replay, wrong_call
+from oracles.semantics.expected import Expectation
+from oracles.semantics.replay import VALUE, fault_of
 from oracles.semantics.single import SingleCall
 from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import OracleName
@@ -111,6 +112,21 @@ def test_a_loss_of_a_few_digits_is_shown_where_it_is_plain() -> None:
     assert seen is not None
     np.testing.assert_array_equal(seen.call.arguments[0], near_zero + 1000)
     assert not is_near(seen.mismatch.expected, seen.mismatch.seen)  # with x as it was they are, within 2 %
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_greater_operands_are_floats_and_lose_more(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, builder = relax.Var("x", relax.TensorType((1,), dtype)), relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.astype(x, "float64")))
+    call = SingleCall("relax.astype", builder.get(), (np.ones(1, dtype),))
+    near = Mismatch("wrong-value", (), "1.0 at index [0]", "1.01; 1 of 1 elements differ", seen="1.01")
+    monkeypatch.setattr(
+        replay, "_judged", lambda each, _: WrongCall(each, "relax.astype", VALUE, "", Expectation(np.ones(1)), near)
+    )
+    shown = fault_of(call)
+    assert shown is not None
+    assert shown.call is call
 
 
 def test_a_program_that_rounds_and_decides_is_not_accused() -> None:
