@@ -47,6 +47,7 @@ def campaign(
     failures: dict[str, int] | None = None,
     triggers: dict[str, tuple[int, int]] | None = None,
     state: FindingState = FindingState.CONFIRMED,
+    lines: dict[tuple[str, int], bool] | None = None,
     **meta: str,
 ) -> Path:
     """A finished campaign.
@@ -57,6 +58,7 @@ def campaign(
         failures: Crashes of FuseOps by message, with their number; each is triaged.
         triggers: By pass, judged and changed modules.
         state: Of the findings, after triage.
+        lines: Of users' passes, by file and line, and whether they ran.
         meta: Facts of the campaign that differ from the usual.
     """
     found = failures or {}
@@ -73,7 +75,7 @@ def campaign(
         changed=Counter({name: changed for name, (_, changed) in acted.items()}),
     )
     examples = sum(judged for judged, _ in acted.values())
-    result = ShardResult(0, 0, max(1, examples), examples, examples // 4, 0, +counts, hits, coverage)
+    result = ShardResult(0, 0, max(1, examples), examples, examples // 4, 0, +counts, hits, coverage, lines=lines or {})
     facts = {
         "seed": "7", "passes": json.dumps(PASSES), "oracles": json.dumps(ORACLES), "tvm_version": "0.27.0.post1",
         "ffi_version": "0.1.14.post1", "workers": "2", "budget": "600 s", "state": "finished", **meta,

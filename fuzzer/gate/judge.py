@@ -51,6 +51,8 @@ from relaxkit.files import resolved
 from relaxkit.near import near_matches
 
 __all__ = ["GateExit", "GateResult", "judge_campaign"]
+_AIM = "`run --operators` or `run --plant` generates more of what a pass acts on, a longer --time more of everything"
+_ACTING = (Requirement.CHANGED, Requirement.TRIGGER, Requirement.COLLAPSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,22 @@ def judge_campaign(
             )  # fmt: skip
         rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
     total = measured.count(GateSubject())
-    rulings += _whole(policy, measured, total)
+    rulings = [*_advised(rulings, measured.never_ran), *_whole(policy, measured, total)]
     return GateResult(
         exit_of(rulings), tuple(rulings), rules, total, excused_of(GateSubject(), total, excused), findings, measured,
         baseline, known_here, recognized=frozenset(name for name, known in told.items() if known.certain),
     )  # fmt: skip
+
+
+def _advised(rulings: Sequence[Ruling], never_ran: Sequence[str]) -> list[Ruling]:
+    """Add what may help a pass that changed too few modules: if it changed more in the baseline, no other modules."""
+    few = {  # a comparison comes after the limits, and is told in their stead
+        each.subject: each
+        for each in rulings
+        if each.requirement in _ACTING and each.status is not RulingStatus.OK and each.numbers.get("judged") != 0
+    }
+    more = {each: (*never_ran, *[_AIM] * (each is not Requirement.COLLAPSE)) for each in _ACTING}
+    return [replace(each, more=more[each.requirement]) if few.get(each.subject) is each else each for each in rulings]
 
 
 def _campaign(status: RulingStatus, detail: str) -> Ruling:

@@ -22,7 +22,6 @@ from oracles.core.verdict import CUT_SHORT, NOT_APPLICABLE, NOTE, UNDECIDED, UNP
 from relaxkit.passes.contract import OracleName
 
 _REASONS = 2
-_AIM = "`run --operators` or `run --plant` generates more of what a pass acts on"
 
 
 def apply(rule: Rule, measured: MeasuredCampaign, excused: Iterable[SeenFinding], confidence: float) -> list[Ruling]:
@@ -61,8 +60,8 @@ def _changed(rule: Rule, least: int, measured: MeasuredCampaign) -> Ruling:
     detail = f"changed {changed} of {counted(judged, 'module')}, at least {least} needed"
     if status is RulingStatus.SHORT and crash.failed and not crash.passed:
         detail += "; the pass failed on every module"
-    elif status is RulingStatus.SHORT and judged:
-        detail += f"{_time_for(least, changed, measured)}; {_AIM}, and a longer --time generates more of everything"
+    elif status is RulingStatus.SHORT:
+        detail += _time_for(least, changed, measured)
     return _ruling(status, Requirement.CHANGED, rule, detail, changed=changed, limit=least, judged=judged)
 
 
@@ -184,8 +183,6 @@ def _trigger(rule: Rule, judged: int, changed: int, confidence: float) -> Ruling
     if rate is None:
         detail = f"no modules that show whether the pass changes at least {percent(least)} of them"
     status = RulingStatus.SHORT if rate is None else RulingStatus.FAIL if interval.high < least else RulingStatus.OK
-    if status is RulingStatus.FAIL:
-        detail += f"; {_AIM}"
     if status is RulingStatus.OK and rate is not None and rate < least:
         detail += "; too few modules to show that it is lower"
     return _ruling(

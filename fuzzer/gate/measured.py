@@ -125,6 +125,7 @@ class MeasuredCampaign:
             reason; a baseline keeps none.
         records: The findings in full; a baseline keeps none.
         notes: What users' passes do of which no contract speaks; a baseline keeps none.
+        never_ran: Which lines of users' passes no case ran; a baseline keeps none.
         directory: Of the campaign; of a baseline, the name of the directory that its campaign was in, if it is known.
         merged: Whether it was merged from several.
     """
@@ -136,6 +137,7 @@ class MeasuredCampaign:
     silences: Mapping[str, Mapping[tuple[str, str, str], int]] = field(default_factory=dict)
     records: Sequence[FindingRecord] = ()
     notes: Sequence[str] = ()
+    never_ran: Sequence[str] = ()
     directory: Path = field(default=Path(), compare=False)
     merged: bool = False
 
@@ -167,7 +169,7 @@ def measure(store: Store, decisions: Decisions | None = None) -> MeasuredCampaig
     triggers = {name: (judged, coverage.changed[name]) for name, judged in coverage.judged.items()}
     return replace(
         measured(store.info(), store.tallies(), store.findings(), triggers, decisions),
-        directory=store.directory, merged=MERGED in store.meta(),
+        never_ran=tuple(noted((), store.lines())), directory=store.directory, merged=MERGED in store.meta(),
     )  # fmt: skip
 
 
