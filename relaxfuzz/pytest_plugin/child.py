@@ -463,11 +463,12 @@ def _prepared(test: Any, each: _Context, deadline: float | None, seed: int | Non
     seed_before = getattr(test, _SEED, None)
     quiet = {HealthCheck.too_slow, HealthCheck.data_too_large}
     changes: dict[str, Any] = {"deadline": None, "suppress_health_check": {*before.suppress_health_check, *quiet}}
+    # What a seed draws must not depend on what earlier runs have saved.
+    omitted = {Phase.reuse} if seed is not None else set()
     if not shrink:
-        changes |= {
-            "phases": [phase for phase in before.phases if phase not in (Phase.shrink, Phase.explain)],
-            "report_multiple_bugs": False,
-        }
+        omitted |= {Phase.shrink, Phase.explain}
+        changes["report_multiple_bugs"] = False
+    changes["phases"] = [phase for phase in before.phases if phase not in omitted]
     if deadline is not None:
         changes["max_examples"] = ROUND
     setattr(test, _SETTINGS, settings(before, **changes))
