@@ -42,9 +42,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     importing = actions.add_parser(
         "import",
         help="extract seed modules from a TVM checkout",
-        description="Extract TVMScript modules from Python files, and collect those that the installed TVM can parse "
-        "and that are well formed, as seeds for `relaxfuzz run --seeds DIR`. TVM's parser evaluates expressions in "
-        "them, so import only files that you would run.",
+        description="Collect seed modules for `relaxfuzz run --seeds DIR`: extract TVMScript modules from Python "
+        "files, and keep those that the installed TVM can parse and that are well formed. TVM's parser evaluates "
+        "expressions in the files, so import only files that you would run.",
     )
     importing.add_argument("path", type=Path, metavar="PATH", help="a TVM checkout, a directory, or a Python file")
     importing.add_argument(

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from fuzzer.store.records import FindingRecord
 
 _STATES = ("untriaged", "confirmed", "unscripted", "flaky", "known")
+_IN_STATE = (
+    "(or suspects: unscripted, flaky) in this state; known: on your list, or found by an earlier campaign and "
+    "reproduced at the start of this one"
+)
+_NEW = (
+    "that --known does not select (the gate considers only your list and, if the policy accepts them, the findings in "
+    "the baseline, so it may count more findings as new)"
+)
 
 
 def _number(text: str) -> int:
@@ -36,7 +44,7 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
     group = parser.add_argument_group(f"select findings{where}")
     for name, values, text in (
         ("severity", ("S1", "S2", "S3", "S4", "S5"), "of this severity (S1 is the most severe)"),
-        ("state", _STATES, "(or suspects: unscripted, flaky) in this state"),
+        ("state", _STATES, _IN_STATE),
         ("pass", None, "in which this pass was tested or is at fault"),
         ("oracle", None, "of this oracle"),
     ):
@@ -56,15 +64,8 @@ def add_filters(parser: argparse.ArgumentParser, where: str = "") -> None:
         "list or in the corpus but not reported upstream",
     )
     listed = group.add_mutually_exclusive_group()
-    listed.add_argument(
-        "--new",
-        action="store_true",
-        help="only unknown findings: not on your list, not reported upstream and not in the corpus (the gate considers "
-        "only your list and, if the policy accepts its findings, the baseline, so it may count more findings as new)",
-    )
-    listed.add_argument(
-        "--known", action="store_true", help="only findings that are on your list, reported upstream or in the corpus"
-    )
+    for name, text in (("new", _NEW), ("known", "on your list, reported upstream, in the corpus, or in state known")):
+        listed.add_argument(f"--{name}", action="store_true", help=f"only findings {text}")
     group.add_argument("--limit", type=_number, metavar="N", help="only the N most severe findings")
 
 
@@ -122,9 +123,8 @@ def nothing(
     others = argparse.Namespace(**{**vars(options), "new": False, "limit": None})
     if options.new and (listed := chosen(findings, others, known, passes)):
         verb, them = ("is", "it") if len(listed) == 1 else ("are", "them")
-        places = "on your list, reported upstream or in relaxfuzz's corpus"
         return (
-            f"no unknown findings: {_many(listed)} {verb} {places}; leave out --new to list {them}. "
+            f"no unknown findings: {_many(listed)} {verb} known; leave out --new to list {them}. "
             "The gate counts as new what is neither on your list nor in a baseline whose findings the policy accepts"
         )
     return f"no match among {_many(findings)}" if findings else "no findings"

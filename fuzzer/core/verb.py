@@ -90,9 +90,9 @@ OPTIONS = (
            _NAMES),
     Option("oracles", "NAME,NAME", "oracles to use (default: all)", _NAMES),
     Option("max-examples", "N", "stop after N cases; a case is one module run through one pass or pipeline", (int,)),
-    Option("time", "TIME",
-           "how long to generate modules, for example 90s, 30m, 8h or 1h30m (default: 10m); confirming and minimizing "
-           "the findings (triage) may then take another 15 s, or a tenth of this time if that is longer", _TIME),
+    Option("time", "TIME", "how long to generate modules, for example 90s, 30m, 8h or 1h30m (default: 10m, or no limit "
+           "if --max-examples is given); confirming and minimizing the findings (triage) may then take another 15 s, "
+           "or a tenth of this time if that is longer", _TIME),
     Option("seed", "N", "seed for every random choice (default: chosen at random and printed)", (int,)),
     Option("workers", "N", "number of worker processes (default: one per core)", (int,)),
     Option("dask", "ADDRESS", "run on the workers of a Dask cluster: the scheduler's address, its scheduler "

@@ -199,7 +199,7 @@ def test_filters_choose_and_limit(directory: str, capsys: pytest.CaptureFixture[
     settle(directory, FindingState.KNOWN, FindingState.KNOWN, FindingState.KNOWN)
     weigh(directory, *blamed[:2], Assessment(EvidenceClass.OURS, S3, "FuseOps"))
     told = (
-        "o unknown findings: 2 findings and 1 question are on your list, reported upstream or in relaxfuzz's corpus; "
+        "o unknown findings: 2 findings and 1 question are known; "
         "leave out --new to list them. The gate counts as new what is neither on your list nor in a "
         "baseline whose findings the policy accepts"
     )
