@@ -6,6 +6,7 @@ A cause that comes to light under another pass or oracle has another id, and the
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,8 @@ class EarlierFinding:
         operators: Of its minimized module, where its symptom says too little; ``None`` where nobody recorded them.
         known: What was said of it.
         blamed: What its report blamed; reports of one finding may blame several parts, which have causes of their own.
+        title: The report's title.
+        doubts: How many more of its readers say that it may be no defect than that it is one.
     """
 
     id: str
@@ -40,10 +43,12 @@ class EarlierFinding:
     operators: frozenset[str] | None
     known: KnownAs
     blamed: str = ""
+    title: str = ""
+    doubts: int = 0
 
     def is_of(self, finding: FindingRecord) -> bool:
-        """Say whether a cause was read of the finding's program, as far as titles tell."""
-        return self.known.cause is not None and same_title(finding.parts, self.known.cause.read)
+        """Say whether the finding's program was read, as far as titles tell."""
+        return same_title(finding.parts, self.title)
 
 
 def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
@@ -54,13 +59,17 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     alike = [place for each in families for place in by_family.get(each.id, ())]
     places = {*by_id.get(finding.id, ()), *(alike if family.final else ())}
     near = [_earlier()[place] for place in sorted(places)]
-    if near and symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
+    if mute := symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and (row.is_of(finding) or _alike(row, finding, family))]
     blame = finding.assessment.blame
     own = [row for row in near if row.id == finding.id]
     near = [row for row in near if row.blamed == blame or blame == finding.culprit]
     own.sort(key=lambda row: (not row.is_of(finding), not row.blamed.startswith(blame), row.known.cause is None))
-    return [row.known for row in own], [replace(row.known, certain=False) for row in near if row.id != finding.id]
+    # What is mute has one id for many causes.
+    same = [row for row in own if row.is_of(finding) or (row.title and row.blamed.startswith(blame) and not mute)]
+    debatable = bool(same) and sum(row.doubts for row in same) >= 0
+    said = [replace(row.known, debatable=debatable) for row in own]
+    return said, [replace(row.known, certain=False) for row in near if row.id != finding.id]
 
 
 def _alike(row: EarlierFinding, finding: FindingRecord, family: Family) -> bool:
@@ -86,16 +95,20 @@ def _rows() -> Iterator[EarlierFinding]:
     judged, cases = judgements.load(), {case.slug: case for case in load()}
     pages = {each.cause: f"{each.id}.md" for each in judgements.of_pages(judged).values()}
     upstream = {each.cause: each.upstream for each in reversed(judged) if each.upstream.startswith("https:")}
-    told = {_report(each): each for each in reversed(judged) if each.verdict == "defect"}
-    # One word of what a report of a finding blamed and said: the first that it is a defect, or the last.
-    for each in ({_report(each): each for each in judged} | told).values():
+    read = defaultdict[tuple[str, str, str], list[judgements.Judgement]](list)
+    for each in judged:
+        read[_report(each)].append(each)
+    for readers in read.values():  # one word of what a report of a finding blamed and said
+        doubts = [each for each in readers if each.verdict != "defect"]
+        sure = [each for each in readers if each.verdict == "defect"]
+        each = sure[0] if len(sure) > len(doubts) else doubts[-1]
         name = f"docs/upstream/{pages[each.cause]}" if each.cause in pages else f"corpus/judgements.toml: {each.cause}"
         of_case = next((cases[slug].reference for slug in each.cases if slug in cases), "")
         reported = each.upstream or upstream.get(each.cause, of_case)
         cause = each.told if each.verdict == "defect" else None
         known = KnownAs(name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause)
         operators = None if each.operators is None else frozenset(each.operators)
-        yield EarlierFinding(each.id, each.family, operators, known, each.blamed)
+        yield EarlierFinding(each.id, each.family, operators, known, each.blamed, each.title, len(doubts) - len(sure))
     reasons = {each.id: each.reason for each in judged}
     for row in audit_rows():
         if row["whose"] != "ours":

@@ -108,7 +108,7 @@ class Assessment:
     """The weight of a finding.
 
     Attributes:
-        evidence: What it rests on; a finding that rests on a claim of ours is a question.
+        evidence: What it rests on; a finding that rests on a claim of ours, or that is debatable, is a question.
         severity: How grave it is.
         blame: The name of what is at fault: a pass, of Relax or TIR, or another part of TVM (``Culprit``).
         reason: Why it is no graver, or graver than it seems; empty where there is nothing to say.
@@ -133,7 +133,7 @@ class Assessment:
     @property
     def question(self) -> bool:
         """Say whether it is a question to the maintainers of TVM, and no finding."""
-        return self.evidence is EvidenceClass.OURS
+        return self.evidence in (EvidenceClass.OURS, EvidenceClass.DEBATABLE)
 
     def beside(self, judged: str) -> str:
         """Say who is at fault where it is not the judged pass, and why the finding is no graver; empty for neither."""

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from fuzzer.core.text import Standing, by_standing, counted, enumerated
+from fuzzer.findings.assessment import Assessment, EvidenceClass
 from fuzzer.findings.file import KnownFindings, load_known
 from fuzzer.findings.script_parts import NAMES, ScriptParts
 from fuzzer.findings.signature import normalise
@@ -62,6 +63,7 @@ class KnownAs:
         file: The file that lists it.
         cause: Its cause, where somebody has read it in TVM's source.
         same_program: Whether the cause is that of this very program; see :func:`same_title`.
+        debatable: Whether the last who read it say that it may be no defect.
     """
 
     name: str
@@ -73,6 +75,7 @@ class KnownAs:
     file: str = ""
     cause: Cause | None = None
     same_program: bool = False
+    debatable: bool = False
 
     @property
     def upstream(self) -> bool:
@@ -183,6 +186,13 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
             same = same_title(parts, told.cause.read) and parts.fits(told.cause.reason, NAMES)
             found[each.id] = replace(told, same_program=same)
     return found
+
+
+def as_read(finding: FindingRecord) -> Assessment | None:
+    """Return the assessment of a finding: where readers call it debatable, it is a question."""
+    told, found = recognize([finding], KnownFindings()).get(finding.id), finding.assessed
+    debatable = found is not None and told is not None and told.debatable
+    return replace(found, evidence=EvidenceClass.DEBATABLE) if found and debatable else found
 
 
 def compared(findings: Sequence[FindingRecord], known: Container[str]) -> list[FindingRecord]:

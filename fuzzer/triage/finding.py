@@ -17,7 +17,7 @@ from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matte
 from fuzzer.minimizer.search.outcome import Minimized, Other
 from fuzzer.repro.nearest.search import NEAREST_SECONDS
 from fuzzer.store.door import SCRIPTS
-from fuzzer.store.records import STOPPED
+from fuzzer.store.records import STOPPED, FindingRecord, FindingState
 from fuzzer.triage.reduce import NotReduced, ReductionPlan, reduce
 from fuzzer.triage.script import NoScript, write_checked
 from fuzzer.triage.traits import find_traits, shown_by
@@ -105,6 +105,14 @@ class TriageResult:
     traits: Traits = UNKNOWN
     parts: ScriptParts | None = None
     assessment: Assessment | None = None
+
+    def of(self, finding: FindingRecord) -> FindingRecord:
+        """Return the finding with what triage found, as far as it tells what is known of it."""
+        state = FindingState.CONFIRMED if self.state is TriageState.CONFIRMED else finding.state
+        return replace(
+            finding, state=state, minimized=self.minimized, traits=self.traits, parts=self.parts,
+            assessed=self.assessment,
+        )  # fmt: skip
 
 
 def triage_finding(job: TriageJob, worker_factory: WorkerFactory = isolated_worker) -> TriageResult:

@@ -181,18 +181,22 @@ class Ran:
 class EvidenceClass(TextEnum):
     """The ground that a failure stands on.
 
-    The last one is a question to the maintainers of TVM, and no finding: what they never said may be meant otherwise.
+    The last two make a question to the maintainers of TVM, and no finding: what they never said may be meant otherwise.
     """
 
     HARD = "hard"  # a crash, TVM's checker, other numbers than before, an edited input, a text that is not read back
     DOCUMENTED = "documented"  # against a sentence, or a test, of TVM
     OURS = "ours"  # against what we expect
+    DEBATABLE = "debatable"  # somebody who read it in TVM's source can argue either way
 
     @property
     def words(self) -> str:
         """Say it to somebody who does not know the classes."""
-        words = {"hard": "observed by running it", "documented": "against TVM's documentation, code or tests"}
-        return words.get(self.value, "promised nowhere")
+        words = {
+            "hard": "observed by running it", "documented": "against TVM's documentation, code or tests",
+            "ours": "promised nowhere", "debatable": "called debatable by a reader of TVM's source",
+        }  # fmt: skip
+        return words[self.value]
 
 
 class Harm(TextEnum):

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from generated_lists import bug_lists
 from test_corpus_match import FOUND
 
-from corpus import judgements
+from corpus import earlier, judgements
 from corpus.earlier import audit_rows
 from corpus.findings import recognize
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.script_parts import ScriptParts, Words
-from fuzzer.store.known import KnownAs, compared
+from fuzzer.store.known import KnownAs, as_read, compared
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
@@ -153,3 +155,49 @@ def test_a_finding_that_the_audit_names_has_the_title_of_its_program() -> None:
     known = recognize([found])
     assert known[found.id].certain
     assert [each.title for each in compared([found], known)] == [own]
+
+
+def judged(verdict: str, title: str = "LegalizeOps fails") -> judgements.Judgement:
+    return judgements.Judgement(
+        campaign=1, id="abcdefabcd", title=title, verdict=verdict, blamed="LegalizeOps", severity="S3",  # type: ignore[arg-type]  # one of three
+        judged_severity="S3", cause="a-cause", reason="It may be meant so.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "debatable"),
+    [
+        (["debatable"], True),
+        (["defect", "debatable"], True),
+        (["defect", "ours"], True),
+        (["debatable", "defect", "defect"], False),
+        (["defect"], False),
+    ],
+)
+def test_what_as_many_readers_doubt_as_not_is_a_question(
+    monkeypatch: pytest.MonkeyPatch, verdicts: list[str], debatable: bool
+) -> None:
+    monkeypatch.setattr(judgements, "load", lambda: tuple(map(judged, verdicts)))
+    monkeypatch.setattr(earlier, "_earlier", functools.cache(lambda: tuple(earlier._rows())))
+    earlier._indexed.cache_clear()
+    try:
+        parts = ScriptParts("", False, Words("LegalizeOps fails", "", ""))
+        assessed = Assessment(EvidenceClass.HARD, Severity.S3, "LegalizeOps", final=True)
+        failed = Evidence("InternalError", "It fails.")
+        own = replace(FOUND, id="abcdefabcd", culprit="LegalizeOps", evidence=failed, parts=parts, assessed=assessed)
+        found = as_read(own)
+        assert found is not None
+        assert (found.question, found.severity) == (debatable, Severity.S3)
+        assert as_read(replace(own, assessed=None)) is None, "nothing is known of it"
+        untold = replace(parts, words=replace(parts.words, title="LegalizeOps fails on main"))
+        other = as_read(replace(own, assessed=replace(assessed, blame="FuseOps"), parts=untold))
+        assert other is not None
+        assert not other.question, "they have read another pass"
+        numeric = as_read(replace(own, oracle="numeric", evidence=WRONG, minimized=SMALL, parts=untold))
+        assert numeric is not None
+        assert not numeric.question, "a wrong value is of the program alone that they have read"
+        titled = as_read(replace(own, id="fedcbafedc"))
+        assert titled is not None
+        assert not titled.question, "of one that fails like it nobody has said that"
+    finally:
+        earlier._indexed.cache_clear()

@@ -13,7 +13,7 @@ from fuzzer.store.writer import Store
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import Circumstance, OracleName
 
-HARD, DOCUMENTED, OURS = EvidenceClass
+HARD, DOCUMENTED, OURS, _ = EvidenceClass
 S1, _, S3, _, S5 = Severity
 
 

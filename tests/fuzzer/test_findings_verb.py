@@ -136,7 +136,7 @@ def ids(directory: str, capsys: pytest.CaptureFixture[str], *options: str) -> li
     return [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
-HARD, _, OURS = EvidenceClass
+HARD, _, OURS, _ = EvidenceClass
 S1, S2, S3, *_ = Severity
 
 

@@ -23,12 +23,17 @@ from fuzzer.campaign.campaign import Campaign
 from fuzzer.campaign.progress import Progress
 from fuzzer.core.case import Case
 from fuzzer.core.config import Config
+from fuzzer.core.text import Standing
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
+from fuzzer.findings.file import KnownFindings
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.criterion import OracleCriterion
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.messages import Failing
 from fuzzer.minimizer.search.outcome import Minimized, Other
-from fuzzer.store.records import FindingState
+from fuzzer.store import known
+from fuzzer.store.known import KnownAs
+from fuzzer.store.records import FindingRecord, FindingState
 from fuzzer.store.writer import MOST_MET, Store
 from fuzzer.triage.finding import MOST_OTHERS, TriageJob, TriageResult, TriageState, _Triage, triage_finding
 from fuzzer.triage.reduce import ReductionPlan
@@ -117,6 +122,28 @@ def test_a_campaign_records_what_triage_met(tmp_path: Path, caplog: pytest.LogCa
         assert f"finding {name}: crash: FuseOps: InternalError" in written.getvalue()
         campaign._record_triage(TriageResult(name, TriageState.CONFIRMED, met.case, 1, "repros/x.py", others=(met,)))
         assert store.finding(name).note == "found while another finding was minimized"
+
+
+def test_a_campaign_records_what_readers_call_debatable_as_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[object, ...]]()
+
+    def recognize(findings: list[FindingRecord], listed: KnownFindings) -> dict[str, KnownAs]:
+        asked.extend((each.state, each.minimized, each.assessed) for each in findings)
+        return {each.id: KnownAs("a-cause", "It may be meant so.", debatable=True) for each in findings}
+
+    config = Config(7, ("FuseOps",), (), (OracleName.CRASH,), 64, None, 1)
+    assessed = Assessment(EvidenceClass.HARD, Severity.S3, "FuseOps", final=True)
+    with Store.create(tmp_path / "out", {**META, "config": config.to_json()}) as store:
+        (name,) = store.record_shard(shard(0, hit("boom", 5)), 1.0)
+        campaign = Campaign(store, config, Progress(config, io.StringIO()))
+        monkeypatch.setattr(known, "recognize", recognize)
+        case = hit("boom", 5).case
+        campaign._record_triage(TriageResult(name, TriageState.CONFIRMED, case, 1, "repros/x.py", assessment=assessed))
+        assert asked == [(FindingState.CONFIRMED, case, assessed)], "asked of what triage has made of it"
+        assert store.finding(name).assessed == replace(assessed, evidence=EvidenceClass.DEBATABLE)
+        assert store.finding(name).standing is Standing.QUESTION
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from fuzzer.core.config import Config
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.signature import Signature, signature
 from fuzzer.repro.pieces.frame import load
+from fuzzer.store import known
 from fuzzer.store.records import FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from fuzzer.triage.reduce import failures
@@ -61,8 +62,10 @@ def minimize(campaign: Path, name: Signature) -> int:
 
 
 def test_what_minimize_achieved_is_what_later_verbs_show(
-    campaign: Path, name: Signature, capsys: pytest.CaptureFixture[str]
+    campaign: Path, name: Signature, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    doubt = known.KnownAs("a-cause", "It may be meant so.", debatable=True)
+    monkeypatch.setattr(known, "recognize", lambda findings, *_: {each.id: doubt for each in findings})
     assert minimize(campaign, name) == 0
     said = capsys.readouterr().err
     assert re.search(
@@ -73,6 +76,8 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     with Store.open(campaign) as store:
         found = store.finding(name.id)
     assert (found.bindings, found.repro, found.state) == (1, f"repros/{name.id}.py", FindingState.CONFIRMED)
+    assert found.assessed is not None
+    assert found.assessed.evidence is EvidenceClass.DEBATABLE
     assert found.minimized is not None
     assert "stopped" not in found.note
     assert "R.abs" not in (campaign / str(found.repro)).read_text()

@@ -37,7 +37,7 @@ from relaxkit.passes.contract import Harm, OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.passes.shipped import in_default_pipeline, in_shipped_order
 
-HARD, DOCUMENTED, OURS = EvidenceClass
+HARD, DOCUMENTED, OURS, _ = EvidenceClass
 S1, S2, S3, S4, S5 = Severity
 WRONG = "legalize-layer-norm-axes-order"
 

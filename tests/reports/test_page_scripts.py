@@ -408,7 +408,7 @@ def test_numbers_as_text(run: Run, expression: str, text: str) -> None:
 
 def test_the_gravest_are_to_be_looked_at_first_and_questions_stand_apart(report: Report) -> None:
     first, *_ = report.findings
-    hard, _, ours = EvidenceClass
+    hard, _, ours, _ = EvidenceClass
     rows = [
         replace(first, id="000000000a", count=90, assessed=Assessment(hard, Severity.S3, "FuseOps", final=True)),
         replace(

@@ -26,7 +26,7 @@ from reports.step_summary import render_step_summary
 from reports.tables import Report, severities_text
 from reports.text import render_text
 
-HARD, DOCUMENTED, OURS = EvidenceClass
+HARD, DOCUMENTED, OURS, _ = EvidenceClass
 GRAVE, FAULTY, ASKED = "0000000011", "0000000012", "0000000013"
 
 
