@@ -30,8 +30,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_triage(parser)
     parser.add_argument(
         "--earlier", action="store_true",
-        help="list the earlier findings and known cases that the campaign reran at its start (`run --regress`), and "
-        "whether each still fails, instead of the campaign's own findings",
+        help="instead of the campaign's own findings, list the earlier findings and known cases that it reran at its "
+        "start (`run --regress`), and whether each still fails",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
