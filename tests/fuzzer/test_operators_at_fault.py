@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from weighing import case_of, of_corpus, weighed
 from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Severity
+from fuzzer.findings.family import UNKNOWN
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
@@ -24,7 +27,9 @@ from fuzzer.triage.blame.inference import rebuilt
 from fuzzer.triage.blame.operators import begins_in_a_loop
 from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.triage.reduce import ReductionPlan
+from fuzzer.triage.weigh import accused
 from fuzzer.worker.worker import IsolatedWorker
+from oracles.core.verdict import Death
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -66,6 +71,40 @@ class Chosen:
 def test_type_inference_is_blamed_for_another_type_of_operands_of_unknown_shape(worker: IsolatedWorker) -> None:
     case = case_of(Chosen, "OptimizeLayoutTransform")
     assert weighed(worker, case, OracleName.WELL_FORMED).blame == "type inference of einsum"
+
+
+@I.ir_module
+class Shapeless:
+    @R.function
+    def main(
+        x: R.Tensor((), "bool"),
+        x1: R.Tensor(("n", 1, "n"), "float32"),
+        x2: R.Tensor(("n", 1, 1, 1), "float32"),
+        x3: R.Tensor((1, 1), "int64"),
+    ) -> R.Tensor(("n", 1, 1, 1), "float32"):
+        n = T.int64()  # noqa: F841  # the parser reads it
+        if x:
+            lv = R.abs(x1)
+            lv1 = lv
+        else:
+            lv1 = x1
+        lv2 = R.take(lv1, x3, axis=1, mode="fast")
+        return R.nn.attention_bias(lv2, lv2, x2, x2, scale=None, causal_mask="TopLeft", window_size=None)
+
+
+def test_type_inference_is_blamed_for_the_death_on_operands_of_which_a_pass_loses_the_shape(
+    worker: IsolatedWorker,
+) -> None:
+    case = case_of(Shapeless, "RemoveRedundantReshape")
+    judge = Judge(worker, (OracleName.CRASH,))
+    (died,) = judge.verdicts(case)
+    assert died.shown.details.code == signal.SIGSEGV
+    found = accused(judge, case, died, UNKNOWN)
+    assert found.name == "type inference of nn.attention_bias"
+    assert found.reason == "RemoveRedundantReshape calls it, and the process dies in the same way of it alone"
+    details = replace(died.shown.details, death=Death.MEMORY)
+    other = replace(died, evidence=replace(died.shown, details=details))
+    assert accused(judge, case, other, UNKNOWN).name == "RemoveRedundantReshape"
 
 
 def test_the_conversion_of_float8_is_blamed_for_a_bare_cast_alone(worker: IsolatedWorker) -> None:

@@ -13,11 +13,13 @@ import tvm
 from tvm import relax
 from tvm.relax.utils import copy_with_new_vars
 
+from fuzzer.core.case import Case, load_module
 from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.triage.blame.failed_case import CONTRADICTION, SIGNATURE, FailedCase, calls_in, same
 from fuzzer.triage.blame.hooks import argument
 from fuzzer.triage.blame.operators import on_values
 from fuzzer.triage.traits import ELEMENTARY
+from fuzzer.worker.child import breadcrumb
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import apply
 from oracles.core.objection import difference
@@ -39,7 +41,7 @@ def inference(failed: FailedCase) -> Blame | None:
     for error, operator in rebuilt(failed.given, asked):
         if same(error, failed.evidence):
             inferred = operator and not error.frames[0].startswith("src/relax/ir/")
-            part = f"{Culprit.TYPE_INFERENCE} of {operator}" if inferred else str(Culprit.BUILDER)
+            part = _inference(operator) if inferred else str(Culprit.BUILDER)
             return Blame(part, "rebuilding the module with the block builder alone raises the same error")
     return None
 
@@ -81,8 +83,9 @@ def inference_of_others(failed: FailedCase) -> Blame | None:
         except Exception as error:
             found = what != _CONSTANTS and same(evidence_of(error), failed.evidence)
         if found:
-            part = f"{Culprit.TYPE_INFERENCE} of {operator_of(made).removeprefix('relax.')}"
-            return Blame(part, f"it fails in the same way, or gives a type of other values, for {what}")
+            return Blame(
+                _inference(operator_of(made)), f"it fails in the same way, or gives a type of other values, for {what}"
+            )
     return None
 
 
@@ -114,6 +117,22 @@ def _calls(failed: FailedCase) -> list[Any]:
     """Return the calls of operators in what the judged pass is given, and in what it makes."""
     modules = [failed.given, *([failed.made] * (failed.made is not None))]
     return [call for module in modules for call in calls_in(module)]
+
+
+def infer_alone(case: Case) -> None:
+    """Infer, in a worker, the type of each call that the first pass is given, after a breadcrumb of its operator.
+
+    A pass may have lost the shapes of operands, so calls without these are tried as well.
+    """
+    calls = calls_in(load_module(case))
+    for made, values in ((call, each) for call in calls for each in ({}, *(each for each, _ in _stand_ins(call)))):
+        breadcrumb(_inference(operator_of(made)))
+        with contextlib.suppress(Exception):  # what it raises was asked for before
+            relax.BlockBuilder().normalize(on_values(values, made))
+
+
+def _inference(operator: str) -> str:
+    return f"{Culprit.TYPE_INFERENCE} of {operator.removeprefix('relax.')}"
 
 
 def rebuilt(module: Any, asked: Callable[[Any], Any] | None = None) -> Iterator[tuple[Evidence, str]]:
