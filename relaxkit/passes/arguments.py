@@ -70,34 +70,32 @@ def misfit(name: str, expression: str, module: Any) -> str:
     may what makes a module smaller.  A number for a dim may also be one that an operator does not take, which only
     shows when the types of the module are inferred with it.
     """
-    if name == "BindSymbolicVars":
-        return _contradicted(expression, module)
-    if name != "BindParams":
-        return ""
+    numbers, values = dict[Any, int](), dict[str, Any]()
     try:
-        function, binding = binding_of(expression)
-        values = {parameter: _plain(value) for parameter, value in _items(binding)}
-    except NotLiteral:
-        return ""
-    for parameter in next((f.params for var, f in module.functions_items() if var.name_hint == function), ()):
-        value = values.get(parameter.name)
-        if value is not None and isinstance(parameter.ty, relax.TensorType) and not _fits(value, parameter.ty):
-            return "a value has another shape or dtype than its parameter"
-    return ""
-
-
-def _contradicted(expression: str, module: Any) -> str:
-    """Say that type inference rejects the module with the numbers of a ``BindSymbolicVars`` in the place of dims."""
-    try:
-        arguments = arguments_of(expression)
-        numbers = {dim: int(value) for dim, value in _items(arguments.get("0", {}))}
+        if name == "BindSymbolicVars":
+            arguments = arguments_of(expression)
+            named, values = arguments.get("1"), {dim: int(value) for dim, value in _items(arguments.get("0", {}))}
+        elif name == "BindParams":
+            named, binding = binding_of(expression)
+            values = {parameter: _plain(value) for parameter, value in _items(binding)}
+        else:
+            return ""
     except (NotLiteral, TypeError):
         return ""
-    named, sketch = arguments.get("1"), take(module)
     for function in (f for var, f in relax_items(module) if named in (None, var.name_hint)):
-        for dim in relax.analysis.defined_symbolic_vars(function):
-            if dim.name in numbers:
-                sketch.retype.symbols[dim] = tirx.IntImm(dtype_of(dim), numbers[dim.name])
+        if name == "BindSymbolicVars":
+            dims = relax.analysis.defined_symbolic_vars(function)
+            numbers |= {dim: values[dim.name] for dim in dims if dim.name in values}
+            continue
+        for parameter, value in ((each, values[each.name]) for each in function.params if each.name in values):
+            if isinstance(parameter.ty, relax.TensorType) and not _fits(value, parameter.ty):
+                return "a value has another shape or dtype than its parameter"
+            sizes = zip(getattr(getattr(parameter.ty, "shape", None), "values", ()), value.shape, strict=False)
+            numbers |= {dim: size for dim, size in sizes if isinstance(dim, tirx.Var)}
+    if not numbers:
+        return ""
+    sketch = take(module)
+    sketch.retype.symbols.update({dim: tirx.IntImm(dtype_of(dim), value) for dim, value in numbers.items()})
     try:
         emit(sketch)
     except Invalid as error:

@@ -313,6 +313,12 @@ THREE = bound('np.arange(3).astype("float32")')
             oracle=OracleName.CRASH)
         for name, said in (("predict", UNTAKEN), ("other", (PASS,)))
     ),
+    *(
+        Row(f"channels-of-a-value-{n}", normed,
+            (ref("BindParams", f'"predict", {{"x": np.ones((1, {n})).astype("float32")}}'),), *said,
+            oracle=OracleName.CRASH)
+        for n, said in ((1, (PASS,)), (3, UNTAKEN))
+    ),
     Row("shape-given", of_a_given_shape, (ref("BindSymbolicVars", '{"n": 3}'),), PASS, oracle=OracleName.CRASH),
     *(
         Row(f"view-{n}", viewed, (ref("BindSymbolicVars", f'{{"n": {n}}}'),), *said, oracle=OracleName.CRASH)
