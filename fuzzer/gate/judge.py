@@ -146,21 +146,22 @@ def judge_campaign(
             )  # fmt: skip
         rulings += [_campaign(RulingStatus.NOTE, line) for line in differences(measured, baseline)]
     total = measured.count(GateSubject())
-    rulings = [*_advised(rulings, measured.never_ran), *_whole(policy, measured, total)]
+    rulings = [*_advised(rulings, measured), *_whole(policy, measured, total)]
     return GateResult(
         exit_of(rulings), tuple(rulings), rules, total, excused_of(GateSubject(), total, excused), findings, measured,
         baseline, known_here, recognized=frozenset(name for name, known in told.items() if known.certain),
     )  # fmt: skip
 
 
-def _advised(rulings: Sequence[Ruling], never_ran: Sequence[str]) -> list[Ruling]:
+def _advised(rulings: Sequence[Ruling], measured: MeasuredCampaign) -> list[Ruling]:
     """Add what may help a pass that changed too few modules: if it changed more in the baseline, no other modules."""
     few = {  # a comparison comes after the limits, and is told in their stead
         each.subject: each
         for each in rulings
         if each.requirement in _ACTING and each.status is not RulingStatus.OK and each.numbers.get("judged") != 0
+        if not measured.always_failed(each.subject)
     }
-    more = {each: (*never_ran, *[_AIM] * (each is not Requirement.COLLAPSE)) for each in _ACTING}
+    more = {each: (*measured.never_ran, *[_AIM] * (each is not Requirement.COLLAPSE)) for each in _ACTING}
     return [replace(each, more=more[each.requirement]) if few.get(each.subject) is each else each for each in rulings]
 
 

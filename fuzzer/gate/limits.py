@@ -19,7 +19,6 @@ from fuzzer.gate.policy import Rule
 from fuzzer.gate.ruling import Requirement, Ruling, RulingStatus, percent
 from fuzzer.gate.statistics import needed_without_failure, wilson
 from oracles.core.verdict import CUT_SHORT, NOT_APPLICABLE, NOTE, UNDECIDED, UNPROMISED, UNUSABLE, Agreement, Outcome
-from relaxkit.passes.contract import OracleName
 
 _REASONS = 2
 
@@ -55,10 +54,9 @@ def excused_of(subject: GateSubject, cell: Cell, excused: Iterable[SeenFinding])
 
 def _changed(rule: Rule, least: int, measured: MeasuredCampaign) -> Ruling:
     judged, changed = measured.trigger(rule.subject)
-    crash = measured.count(GateSubject(OracleName.CRASH.value, rule.subject.culprit))
     status = RulingStatus.OK if changed >= least else RulingStatus.SHORT
     detail = f"changed {changed} of {counted(judged, 'module')}, at least {least} needed"
-    if status is RulingStatus.SHORT and crash.failed and not crash.passed:
+    if status is RulingStatus.SHORT and measured.always_failed(rule.subject.culprit):
         detail += "; the pass failed on every module"
     elif status is RulingStatus.SHORT:
         detail += _time_for(least, changed, measured)
@@ -94,6 +92,9 @@ def _checks(rule: Rule, cell: Cell, moot: int, measured: MeasuredCampaign) -> Ru
         detail += _time_for(least, cell.checks, measured)
     elif not cell.checks and cell.verdicts:
         detail += f"; {counted(cell.skipped, 'skip')}, {counted(cell.rejected, 'reject')}"
+        detail += "".join(
+            f"; most frequent reason: {why}" for why, _ in measured.reasons(rule.subject, Outcome.SKIP)[:1]
+        )
     return _ruling(status, Requirement.CHECKS, rule, detail, checks=cell.checks, limit=least, verdicts=cell.verdicts)
 
 

@@ -151,6 +151,11 @@ class MeasuredCampaign:
         chosen = [pair for name, pair in self.triggers.items() if subject.culprit in (None, name)]
         return sum(judged for judged, _ in chosen), sum(changed for _, changed in chosen)
 
+    def always_failed(self, culprit: str | None) -> bool:
+        """Say whether a pass, or all, raised an exception or died on every module."""
+        crash = self.count(GateSubject(OracleName.CRASH.value, culprit))
+        return bool(crash.failed and not crash.passed)
+
     def reasons(
         self, subject: GateSubject, outcome: Outcome, among: frozenset[str] | None = None
     ) -> list[tuple[str, int]]:
@@ -187,7 +192,7 @@ def measured(
     for tally in tallies:
         key = (str(tally.oracle), tally.culprit)
         cells[key] = cells.get(key, Cell()) + _cell(tally)
-        if tally.reason:
+        if tally.reason and tally.reason != NOT_ASKED:
             silences[tally.culprit][key[0], str(tally.outcome), tally.reason] += tally.count
     seen = [_seen(each, decisions or Decisions()) for each in records]
     return MeasuredCampaign(info, cells, triggers, seen, silences, records, tuple(noted(tallies, {})))

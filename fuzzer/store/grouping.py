@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,15 +89,17 @@ def noted(
     told += [*rest, *settling(said for _, _, said in rows)]
     places = itertools.islice(lines.items(), _MOST_NOTES)
     if lines and coverage is not None:
-        ran = {each.culprit for each in tallies if (each.oracle, each.outcome) == ("crash", Outcome.PASS)}
+        ran = {(each.culprit, each.outcome) for each in tallies if each.oracle == "crash"}
         judged = coverage.judged.most_common(_MOST_NOTES)
-        told = [_changed(name, many, coverage.changed[name], name in ran) for name, many in judged] + told
+        told = [_changed(name, many, coverage.changed[name], ran) for name, many in judged] + told
     return told + [_never_ran(Path(place).name, statements) for place, statements in places]
 
 
-def _changed(name: str, judged: int, changed: int, ran: bool) -> str:
+def _changed(name: str, judged: int, changed: int, ran: Collection[tuple[str, str]]) -> str:
     """Write how many modules a pass changed, and what to do where that is few."""
-    hint = "; `--plant` inserts a pattern that it acts on into most modules" if ran and changed < _FEW * judged else ""
+    hint = "; `--plant` inserts a pattern that it acts on into most modules" if changed < _FEW * judged else ""
+    if (name, Outcome.PASS) not in ran:
+        hint = "; it never ran without an error, so no results could be judged" * ((name, Outcome.FAIL) in ran)
     return f"{name} changed {changed} of {counted(judged, 'module')}{hint}"
 
 

@@ -192,7 +192,10 @@ def test_all_skipped(gate: Gate) -> None:
     silent = {("numeric", "FuseOps", "skip", "original does not build"): 2000, **_only("crash")}
     now = campaign(gate.directory / "now", silent)
     assert gate(now, "[oracles.numeric]\n") == 3
-    assert gate.lines[0] == ("SHORT numeric: 0 checks, at least 1 needed; 2000 skips, 0 rejects")
+    assert gate.lines[0] == (
+        "SHORT numeric: 0 checks, at least 1 needed; 2000 skips, 0 rejects; "
+        "most frequent reason: original does not build"
+    )
     assert gate(now, POLICY) == 1
     assert gate.lines[0] == (
         "FAIL  numeric: 100% skipped (at most 50%; 2000 of 2000), mostly 2000 x original does not build"
@@ -409,12 +412,13 @@ def test_a_pass_that_changed_few_modules_is_not_green(gate: Gate, changed: int, 
 
 
 def test_a_pass_that_always_failed_is_told_by_its_findings_and_without_advice(gate: Gate) -> None:
-    now = campaign(gate.directory / "now", {}, {"boom": 30}, triggers={"FuseOps": (0, 0)}, passes='["FuseOps"]')
+    now = campaign(gate.directory / "now", {}, {"boom": 30}, triggers={"FuseOps": (30, 0)}, passes='["FuseOps"]')
     assert gate(now, '[campaign]\nmin_pass_rate = 0.9\n[passes."*"]\nmin_changed = 20\n') == 1
     assert gate.lines[0].startswith("FAIL  new finding ")
     assert any(line.startswith("FAIL  campaign: pass rate 0%") for line in gate.lines[1:])
-    told = "SHORT FuseOps: changed 0 of 0 modules, at least 20 needed; the pass failed on every module"
+    told = "SHORT FuseOps: changed 0 of 30 modules, at least 20 needed; the pass failed on every module"
     assert told in gate.lines
+    assert f"      {AIM}" not in gate.lines
 
 
 def test_regression(gate: Gate) -> None:

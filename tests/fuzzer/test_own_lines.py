@@ -149,8 +149,10 @@ def test_how_many_modules_the_pass_changed_is_said(changed: int, hint: bool) -> 
     first, _ = noted(ran, {"/home/me/own.py": {1: True}}, coverage)
     assert first.startswith(f"Mine changed {changed} of 706 modules")
     assert ("`--plant` inserts a pattern" in first) is hint
-    failed, _ = noted([], {"/home/me/own.py": {1: True}}, coverage)
+    failing = [Tally("crash", "Mine", "fail", "", 9)]
+    failed, _ = noted(failing, {"/home/me/own.py": {1: True}}, coverage)
     assert "--plant" not in failed, "no module helps a pass that fails on every one"
+    assert failed.endswith(" of 706 modules; it never ran without an error, so no results could be judged")
     assert noted([], {}, coverage) == [], "of passes of TVM the report has a table"
 
 
