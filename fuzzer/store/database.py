@@ -60,9 +60,9 @@ def open_file(path: Path, **options: Any) -> sqlite3.Connection:
 def connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     """Open the database."""
     if read_only:
-        # `mode=ro` still lets SQLite see the writer's log, which it would pass over on a medium that cannot change.
+        # `mode=ro` lets SQLite see the writer's log, but makes files beside the database, which stay there.
         has_log = any(log.stat().st_size for log in path.parent.glob(f"{FILE_NAME}-wal"))
-        mode = "ro" if has_log or os.access(path.parent, os.W_OK) else "ro&immutable=1"
+        mode = "ro" if has_log or is_locked(path.parent) else "ro&immutable=1"
         uri = f"{path.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5)
     else:

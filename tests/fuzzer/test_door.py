@@ -336,18 +336,29 @@ def test_a_file_that_was_cut_off_says_what_to_do(campaign: Path, kept: int) -> N
     assert ("it is empty" in str(caught.value)) is (kept == 0)
 
 
-def test_the_log_is_read_where_nothing_can_be_written(
-    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_of_a_campaign_that_was_killed_is_read(campaign: Path, tmp_path: Path) -> None:
     """Or the campaign is refused: it would look as if it had found nothing."""
     with closing(sqlite3.connect(campaign / FILE_NAME, isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("UPDATE findings SET note = 'from the log'")
         copy = Path(shutil.copytree(campaign, tmp_path / "copy"))
     assert (copy / f"{FILE_NAME}-wal").stat().st_size > 0
-    monkeypatch.setattr(os, "access", lambda *_: False)
     with Store.open(copy) as store:
         assert [each.note for each in store.findings()] == ["from the log"]
+
+
+def test_reading_leaves_nothing_behind_unless_the_campaign_runs(campaign: Path) -> None:
+    before = {each.name for each in campaign.iterdir()}
+    assert not any(name.startswith(f"{FILE_NAME}-") for name in before)
+    for _ in range(2):
+        with Store.open(campaign) as store:
+            assert store.findings()
+    assert {each.name for each in campaign.iterdir()} == before
+    with Store.open(campaign, read_only=False) as writer:
+        writer.set_meta(state="running")
+        with Store.open(campaign) as store:
+            writer.set_meta(budget="seen by who reads it meanwhile")
+            assert store.meta()["budget"] == "seen by who reads it meanwhile"
 
 
 def test_a_journal_is_none_of_ours(campaign: Path) -> None:
