@@ -162,11 +162,6 @@ def _unfit(subject: Subject) -> str:
     return ""
 
 
-def no_results(subject: Subject) -> str:
-    """Say why nothing can be said of the results of a subject: the pass gives none, or may change them; else empty."""
-    return _unfit(subject) or _may_change(subject, _original(subject))
-
-
 def _may_change(subject: Subject, original: Original) -> str:
     """Say why the passes may change the results of this module, by their documentation; empty when they may not."""
     inputs = functools.partial(input_of, subject, original)

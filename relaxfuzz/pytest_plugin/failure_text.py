@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import itertools
 import re
 import shlex
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tvm
+from tvm import relax
 
 from fuzzer.core.case import Case
-from fuzzer.core.text import counted, first_line, printable
+from fuzzer.core.text import counted, first_line, printable, shell
 from fuzzer.findings.symptom import is_of_another_type
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.pristine import check_pristine
+from fuzzer.repro.run import check_text
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
 from fuzzer.triage.script import repro_script, write_repro
 from oracles.check import line
@@ -47,7 +48,9 @@ def failure_text(
         alone = (replace(case, module_json=str(tvm.ir.save_json(each.alone()))) for each in planted(item.obj))
         reduced = reduce_case(case, verdict, SearchLimits(10**9, options.minimize), options.case_timeout, alone)
     except NotReduced as error:
-        again = "; give a pass with arguments as a string: check(module, 'relax.transform.FuseOps(0)')"
+        given = (getattr(relax.transform, each.name, None) for each in case.passes if not each.is_user)
+        arguments = any(each is not None and inspect.signature(each).parameters for each in given)
+        again = "; give a pass with arguments as a string: check(module, 'relax.transform.FuseOps(0)')" * arguments
         return unreduced_text(verdict, case, f"not minimized: {error}{again}")
     small, seen = reduced.minimized.case, reduced.verdict or verdict
     criterion, trace = reduced.criterion, _trace(seen)
@@ -61,10 +64,13 @@ def failure_text(
     path = _folder(item, options) / f"{_script_name(item.nodeid)}-{criterion.id}.py"
     write_repro(script.text, path)
     checked = check_pristine(script.text, script.parts.ending)
-    run = f"{_python()} {shlex.quote(str(path))}"
+    run = f"{shell('python')} {shlex.quote(str(path))}"
+    runs = range(_RERUNS if checked.exit_code is not None else 0)  # one that hangs takes minutes
     if checked.confirmed:
         long = f" (no short script: {printable(script.why_long)})" if script.why_long else ""
         to = f"to reproduce the failure, run: {run}{long}"
+    elif hits := sum(check_text(script.text, script.parts.ending).confirmed for _ in runs):
+        to = f"This script does not reproduce the failure every time, but in {hits} of {_RERUNS + 1} runs: {run}"
     else:
         closest = f"The closest ({counted(len(script.text.splitlines()), 'line')})"
         to = f'No script reproduces this failure. {closest} prints "{printable(checked.said)}": {run}'
@@ -91,13 +97,6 @@ def _script_name(test: str) -> str:
     if len(name) <= _LONGEST_NAME and re.fullmatch(r"[A-Za-z0-9_/]+\.py(::[A-Za-z0-9_]+)+", test):
         return name
     return f"{name[:_LONGEST_NAME]}-{hashlib.sha256(test.encode()).hexdigest()[:6]}"
-
-
-def _python() -> str:
-    """Return the command of this interpreter: ``python``, if that is the one on the path."""
-    found, ours = Path(shutil.which("python") or ""), Path(sys.executable)
-    same = found.parent == ours.parent and found.resolve() == ours.resolve()  # of an environment, both are links
-    return "python" if same else shlex.quote(sys.executable)
 
 
 def _changed_lines(change: str) -> list[str]:
@@ -151,7 +150,7 @@ def _cast_hint(verdict: Verdict, module: str) -> list[str]:
 _BRACKETS = functools.reduce(lambda inner, _: rf"\((?:[^()]|{inner})*\)", range(5), r"\([^()]*\)")
 _TYPE = re.compile(rf"\bR\.(?:Tensor|Tuple|Shape|Any|Callable|Prim)\b(?:{_BRACKETS})?")
 _FAILURES = {"numeric": "wrong result", "crash": "exception", "well-formed": "ill-formed output"}
-_LONGEST_NAME = 150
+_LONGEST_NAME, _RERUNS = 150, 9
 _CAST, _MOST_CASTS = "R.match_cast(", 3
 _MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 6
 """Frames of a trace, lines of the whole text, with which pytest writes 40, and of a module whatever is beside it."""

@@ -199,9 +199,7 @@ def split_target(target: str) -> tuple[str, str, str]:
     """Return place, name and arguments, in brackets, of ``PLACE:FACTORY(...)``; raises ``PassReferenceError``."""
     found = _TARGET.fullmatch(target)
     if found is None:
-        raise PassReferenceError(
-            f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY, perhaps with arguments, FACTORY(5)"
-        )
+        raise PassReferenceError(f"'{target}' is not FILE.py:FACTORY or package.module:FACTORY")
     return found[1], found[2], found[3] or ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 import re
 import sys
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from relaxkit.files import resolved
 from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import USER_PREFIX, PassRef, PassReferenceError, load_factory, split_target
 
-HOW_TO_NAME = 'write "FoldConstant", "relax.transform.FuseOps(0)", "FILE.py:FACTORY" or "package.module:FACTORY(5)"'
+HOW_TO_NAME = 'write "FoldConstant", "relax.transform.FuseOps(0)", "FILE.py:FACTORY" or "package.module:FACTORY"'
 """The forms of a pass as text."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -101,7 +102,7 @@ def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef
             return _user(kind.__module__, kind.__name__)
         else:
             raise PassReferenceError(
-                f"{kind.__name__} was built with arguments, which cannot be read from the object: "
+                f"{kind.__name__} may have been built with arguments, which cannot be read from the object: "
                 f'give it as a string, check(module, "{kind.__module__}:{kind.__name__}(...)")'
             )
     raise PassReferenceError(
@@ -110,8 +111,8 @@ def text_of_pass(built: Any, around: Mapping[str, Any] | None = None) -> PassRef
 
 
 def _as_without_arguments(built: Any, kind: type[Any]) -> bool:
-    try:
-        return bool(vars(built._inst) == vars(kind()._inst))
+    try:  # what a constructor without parameters makes, such as a pattern, may differ from itself
+        return not inspect.signature(type(built._inst)).parameters or bool(vars(built._inst) == vars(kind()._inst))
     except Exception:  # it needs arguments, or they cannot be compared
         return False
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 import tvm
 from hypothesis import given
 from tvm import relax
 
 from fuzzer.core.case import Case
 from fuzzer.minimizer.search.outcome import SearchLimits
+from fuzzer.repro.run import ReproResult
 from fuzzer.triage.reduce import failures, reduce_case
 from oracles.core.verdict import Evidence, Outcome, Verdict
-from relaxfuzz.pytest_plugin.child import planted
+from relaxfuzz.pytest_plugin import failure_text as text
+from relaxfuzz.pytest_plugin.child import JudgedModule, planted
 from relaxfuzz.pytest_plugin.failure_text import (
     _accepted,
     _cast_hint,
@@ -20,6 +26,7 @@ from relaxfuzz.pytest_plugin.failure_text import (
     _changed_lines,
     _script_name,
     _shortened,
+    failure_text,
 )
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -127,6 +134,54 @@ def test_what_a_test_plants_is_tried_alone_first(tmp_path: Path) -> None:
     passing = Case(str(tvm.ir.save_json(Fragment(relax.op.abs).alone())), case.passes, 0)
     reduced = reduce_case(case, seen, SearchLimits(0, 30.0), smaller=[passing, alone])
     assert (reduced.bindings_before, reduced.bindings) == (4, 2), "no query was needed"
+
+
+def told(folder: Path, expression: str) -> str:
+    """The text of a failure of the pass below, as a test of this name would show it."""
+    (folder / "own.py").write_text(RAISES)
+    module = Fragment(relax.op.exp, shapes=((2,),)).alone()
+    case = Case(str(tvm.ir.save_json(module)), (PassRef("Refuses", f"user:{folder}/own.py:Refuses"),), 0)
+    (seen,) = failures(case, OracleName.CRASH)
+    judged = JudgedModule(
+        replace(
+            case,
+            passes=(PassRef(expression.rpartition(".")[2][:-2] or "Refuses", expression or case.passes[0].expression),),
+        ),
+        "",
+    )
+    item: Any = SimpleNamespace(nodeid="test_own.py::test_own", obj=lambda module: None)
+    options: Any = SimpleNamespace(minimize=30.0, case_timeout=20.0, full=False, out=folder / "scripts")
+    return failure_text(item, judged, seen, options)
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "hits", "said"),
+    [
+        (0, 8, "This script does not reproduce the failure every time, but in 8 of 10 runs: "),
+        (0, 0, "No script reproduces this failure. The closest ("),
+        (None, 9, "No script reproduces this failure. The closest ("),
+    ],
+)
+def test_how_often_a_script_shows_the_failure_is_said_if_it_does_not_every_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exit_code: int | None, hits: int, said: str
+) -> None:
+    outcomes = iter([ReproResult(1, "BUG: boom\n")] * hits + [ReproResult(0, "OK: nothing\n")] * (9 - hits))
+    monkeypatch.setattr(text, "check_pristine", lambda *_: ReproResult(exit_code, "OK: nothing\n"))
+    monkeypatch.setattr(text, "check_text", lambda *_: next(outcomes))
+    (line,) = (each for each in told(tmp_path, "").splitlines() if "reproduce" in each and "reproduced" not in each)
+    assert line.startswith(said)
+    assert "python" in line
+
+
+@pytest.mark.parametrize(
+    ("expression", "advised"), [("relax.transform.FuseOps()", True), ("relax.transform.FoldConstant()", False)]
+)
+def test_arguments_are_spoken_of_only_if_a_pass_of_tvm_takes_some(
+    tmp_path: Path, expression: str, advised: bool
+) -> None:
+    said = told(tmp_path, expression)
+    assert "not minimized: the failure does not recur in a fresh process" in said
+    assert ("give a pass with arguments" in said) is advised
 
 
 RAISES = """
