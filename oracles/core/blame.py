@@ -53,6 +53,8 @@ class PassTrace:
 
     def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Show the output."""
+        _drop_raised(self.running, info)
+        del self.entered[len(self.running) :]
         self._observe(tuple(self.running), module)
         self.running.pop()
         self.entered.pop()
@@ -73,8 +75,15 @@ class BegunPasses:
 
     def run_after_pass(self, module: tvm.IRModule, info: tvm.ir.transform.PassInfo) -> None:
         """Tell of the pass that goes on."""
+        _drop_raised(self._running, info)
         self._running.pop()
         self._tell(next(iter(_public(self._running)), ""))
+
+
+def _drop_raised(running: list[str], ending: tvm.ir.transform.PassInfo) -> None:
+    """Forget the passes inside of one that ends: they have raised what it caught, and TVM tells of no end of theirs."""
+    while running[-1] != ending.name:
+        running.pop()
 
 
 def _public(names: Iterable[str]) -> list[str]:

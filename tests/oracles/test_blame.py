@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import buggy_passes as buggy
@@ -8,7 +9,7 @@ import tvm
 from tvm import relax
 
 from corpus.case import load, load_module
-from oracles.core.blame import inner_pass
+from oracles.core.blame import BegunPasses, inner_pass
 from oracles.core.module_facts import complaint
 
 
@@ -38,6 +39,37 @@ def test_the_innermost_pass_may_be_one_that_a_composed_pass_runs_itself() -> Non
     module = corpus_module("remove-unused-parameters-made-closure")
     assert inner_pass(relax.transform.FuseTIR(), module, complaint) == "FuseTIR"
     assert inner_pass(relax.transform.FuseTIR(), module, complaint, innermost=True) == "RemoveUnusedParameters"
+
+
+def catching(then: Callable[[tvm.IRModule], tvm.IRModule]) -> tvm.transform.Pass:
+    """A pass that goes on where one inside of it raises, and one behind it."""
+
+    def run(module: tvm.IRModule, _: object) -> tvm.IRModule:
+        with contextlib.suppress(RuntimeError):
+            named("Normalize", failing)(module)
+        return module
+
+    outer = tvm.transform.module_pass(run, opt_level=0, name="FoldConstant")
+    return tvm.transform.Sequential([outer, named("FuseOps", then)])
+
+
+def named(name: str, work: Callable[[tvm.IRModule], tvm.IRModule]) -> tvm.transform.Pass:
+    return tvm.transform.module_pass(lambda module, _: work(module), opt_level=0, name=name)
+
+
+def failing(module: tvm.IRModule) -> tvm.IRModule:
+    raise RuntimeError("it fails")
+
+
+def test_a_pass_that_went_on_where_one_inside_of_it_raised_is_not_blamed_for_the_next() -> None:
+    assert inner_pass(catching(failing), samples.dataflow()) == "FuseOps"
+    given = samples.dataflow()
+    marking = catching(lambda module: module.with_attr("wrong", 1))
+    assert inner_pass(marking, given, lambda module: "wrong" in (module.attrs or {})) == "FuseOps"
+    told: list[str] = []
+    with tvm.transform.PassContext(instruments=[BegunPasses(told.append)]):
+        catching(lambda module: module)(given)
+    assert told == ["", "FoldConstant", "FoldConstant", "", "FuseOps", "", ""]
 
 
 def test_what_is_wrong_with_an_output_may_be_said_otherwise() -> None:
