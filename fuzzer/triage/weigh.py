@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from oracles.core.verdict import Verdict
 
 _asked = functools.partial(Elsewhere, "fuzzer.triage.questions")
-_DYING = (
-    Elsewhere("fuzzer.triage.blame.hooks", "call_hooks"),
-    Elsewhere("fuzzer.triage.blame.inference", "infer_alone"),
-)
+_CALLED = (("hooks", "call_hooks"), ("inference", "infer_alone"))
 _OF_FUNCTIONS = frozenset({Rarity.LOCAL_FUNCTIONS, Rarity.CLOSURES})
 """What passes, and reductions, make of each other."""
 
@@ -31,8 +28,8 @@ _OF_FUNCTIONS = frozenset({Rarity.LOCAL_FUNCTIONS, Rarity.CLOSURES})
 def accused(judge: Judge, case: Case, verdict: Verdict, traits: Traits) -> Blame:
     """Return what is at fault for a failure; never raises for TVM."""
     found = judge.ask(Elsewhere("fuzzer.triage.blame.rules", "blame_request"), case, verdict, traits.culprit)
-    for asked in _DYING if verdict.shown.is_death else ():
-        called = judge.ask(asked, case)
+    for room, name in _CALLED if verdict.shown.is_death else ():
+        called = judge.ask(Elsewhere(f"fuzzer.triage.blame.{room}", name), case)
         if isinstance(called, Died) and called.stage and called.death.value == verdict.shown.details.death:
             return Blame(called.stage, f"{verdict.culprit} calls it, and the process dies in the same way of it alone")
     return found if isinstance(found, Blame) else Blame(verdict.culprit)

@@ -83,9 +83,8 @@ def inference_of_others(failed: FailedCase) -> Blame | None:
         except Exception as error:
             found = what != _CONSTANTS and same(evidence_of(error), failed.evidence)
         if found:
-            return Blame(
-                _inference(operator_of(made)), f"it fails in the same way, or gives a type of other values, for {what}"
-            )
+            part = _inference(operator_of(made))
+            return Blame(part, f"it fails in the same way, or gives a type of other values, for {what}")
     return None
 
 
