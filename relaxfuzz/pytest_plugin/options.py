@@ -149,6 +149,6 @@ def how_to_aim(names: Sequence[str] = (), elsewhere: bool = False) -> str:
         more = f"{len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         where = " (all that its files name, because the source of the pass itself names no operator)" * elsewhere
         listed = " and ".join(filter(None, (", ".join(names[: _MOST_NAMED if more else -1]), more or names[-1])))
-        return f"Generating {listed}{where} more often was not enough. Use {plant}"
+        return f"Generating {listed}{where} more often was not enough. Keep `operators`, and add {plant}"
     more = 'ir_modules(operators="FILE.py:PASS") to generate the operators that its source names more often'
     return f"Use {more}, or {plant}"

@@ -271,8 +271,8 @@ def test_the_advice_is_not_what_the_test_does_already(tmp_path: Path) -> None:
     assert 'Use ir_modules(operators="FILE.py:PASS") to generate the operators' in advice_with(None)
     aimed = advice_with({"split": 3, "relax.add(_, relax.abs)": 1})
     assert (
-        "Generating relax.split and relax.add(_, relax.abs) more often was not enough. Use plant=Fragment(...) to"
-        in aimed
+        "Generating relax.split and relax.add(_, relax.abs) more often was not enough. "
+        "Keep `operators`, and add plant=Fragment(...) to" in aimed
     )
     assert "FILE.py:PASS" not in aimed
     assert "relax.sum and 2 more more often" in advice_with(dict.fromkeys(MANY, 1))
