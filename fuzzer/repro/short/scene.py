@@ -163,8 +163,23 @@ class Scene:
             and written(ref.expression, True).of_function
         ):
             after = self.run().module  # what it does to the others need not be shown
-            names = [] if after is None else [name for name in names if not equal(before[name], after[name])]
+            names = [
+                name
+                for name in names
+                if (self._raises(ref, name) if after is None else not equal(before[name], after[name]))
+            ]
         return names[0] if len(names) == 1 and self.failure.verdict.oracle not in _IN_MODULES else ""
+
+    def _raises(self, ref: PassRef, name: str) -> bool:
+        """Say whether the function of a pass raises the error when it is given one function of the module."""
+        module = self.fresh()
+        form = written(ref.expression, True, module[name], module)
+        act = form.applied(f'{BEFORE}["{name}"]', BEFORE)
+        try:
+            exec("\n".join((*form.definitions, act)), {**namespace(), BEFORE: module})
+        except Exception as error:
+            return evidence_of(error).message == self.failure.evidence.message
+        return False
 
     def _written(self, ref: PassRef, variable: str = BEFORE) -> WrittenPass:
         if ref.is_user:
