@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fuzzer.cluster.executor import ExecutorError
@@ -68,9 +67,7 @@ class DaskConnection:
     def __enter__(self) -> DaskConnection:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import tvm
@@ -59,6 +59,24 @@ def contradictions(before: tvm.IRModule, after: tvm.IRModule) -> Iterator[str]:
     yield from _shared(before, after)
 
 
+def lost_first(old: Any, new: Any, known: Mapping[Any, Place], made: Mapping[Any, Place]) -> tuple[Any, Any]:
+    """Follow what the type of a variable has lost to the first value, before and after, that has lost it."""
+    parts = lost(old.ty, new.ty)
+    while old in known and new in made and operator_of(known[old].value) == operator_of(made[new].value) != "":
+        ours, theirs = _operands(known[old]), _operands(made[new])
+        pairs = zip(ours, theirs, strict=True) if len(ours) == len(theirs) else ()
+        if (first := next((each for each in pairs if parts in lost(each[0].ty, each[1].ty)), None)) is None:
+            break
+        old, new = first
+    return old, new
+
+
+def cast(place: Place) -> str:
+    """Say what a binding takes from the type of its value: ``casts x to a type without its shape``; else nothing."""
+    parts = lost(place.value.ty, place.var.ty) if isinstance(place.binding, relax.MatchCast) else TYPE
+    return "" if parts == TYPE else f"casts {value_text(place.value)} to a type without its {parts}"
+
+
 def overwritten(after: tvm.IRModule) -> Iterator[str]:
     """Yield which value that is still held a kernel overwrites: ``overwrites lv, which the tuple lv1 holds``."""
     for _, function in relax_functions(after):
@@ -78,15 +96,16 @@ def vaguer(before: tvm.IRModule, after: tvm.IRModule, operator: str) -> Iterator
     """
     given = functions_by_name(before)
     for name, new in relax_functions(after):
-        known = {name_of(each.var): each for each in places(given[name])} if name in given else {}
-        needed = {var for place in places(new) if operator_of(place.value) == operator for var in _operands(place)}
-        for place in places(new):
-            was = known.get(name_of(place.var))
-            if was is not None and not _equal(was.var.ty, place.var.ty) and _fits(was.var.ty, place.var.ty):
-                yield f"loses the {lost(was.var.ty, place.var.ty)} of {name_of(place.var)}"
-            cast = was is None and isinstance(place.binding, relax.MatchCast) and place.var in needed
-            if cast and (parts := lost(place.value.ty, place.var.ty)) != TYPE:
-                yield f"casts {value_text(place.value)} to a type without its {parts}"
+        known, made = ({each.var: each for each in places(one)} for one in (given.get(name, new), new))
+        named = {name_of(var): var for var in known}
+        needed = {var for place in made.values() if operator_of(place.value) == operator for var in _operands(place)}
+        for var, place in made.items():
+            was = named.get(name_of(var))
+            if was is not None and not _equal(was.ty, var.ty) and _fits(was.ty, var.ty):
+                first, least = lost_first(was, var, known, made)
+                yield f"loses the {lost(first.ty, least.ty)} of {name_of(first)}"
+            elif was is None and var in needed and (done := cast(place)):
+                yield done
 
 
 def _devices(name: str, function: relax.Function, module: tvm.IRModule) -> Iterator[str]:

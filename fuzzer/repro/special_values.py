@@ -34,6 +34,8 @@ def needed(call: SingleCall) -> list[str]:
     dtypes = {str(each.dtype) for each in arrays_in(call.arguments) if each.dtype.kind in "iu"}
     kinds = [*_KINDS, *(f"{dtype} {kind}" for dtype in sorted(dtypes) for kind in _INTEGERS)]
     present = [kind for kind in kinds if _without(call, [kind]) is not None]
+    # In the place of a negative index, a one may be right by chance.
+    present = [kind for kind in present if not ("negative" in kind and _is_wrong(_without(call, [kind], 0)))]
     if not present or _is_wrong(_without(call, present)):
         return []
     return [kind for kind in present if not _is_wrong(_without(call, [kind]))] or present[:1]
@@ -43,8 +45,8 @@ def _is_wrong(call: SingleCall | None) -> bool:
     return call is not None and fault_of(call) is not None
 
 
-def _without(call: SingleCall, kinds: Sequence[str]) -> SingleCall | None:
-    """Put ones in the place of special values; ``None`` where there are none."""
+def _without(call: SingleCall, kinds: Sequence[str], other: int = 1) -> SingleCall | None:
+    """Put another number in the place of special values; ``None`` where there are none."""
     changed = False
 
     def plain(value: Any) -> Any:
@@ -56,7 +58,7 @@ def _without(call: SingleCall, kinds: Sequence[str]) -> SingleCall | None:
             return value
         marks = np.logical_or.reduce(found)
         changed = changed or bool(marks.any())
-        return np.where(marks, np.ones((), value.dtype), value)
+        return np.where(marks, np.full((), other, value.dtype), value)
 
     arguments = tuple(map(plain, call.arguments))
     return replace(call, arguments=arguments) if changed else None

@@ -14,6 +14,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.findings.signature import normalise
+from fuzzer.repro.contradictions import cast, lost_first
 from fuzzer.repro.telling import lost
 from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import apply
@@ -39,9 +40,9 @@ def spoiled(built: Any, module: tvm.IRModule, error: Evidence) -> str:
                 made = None if given is None else apply(built, given).module
                 taken = None if made is None else next(_stand_ins(made), None)
                 if taken is not None and _raises(call, taken, error):
-                    seen = (*undefined(given, made), *_retyped(function, call, taken[0]))
+                    seen = (*undefined(given, made), *_retyped(function, call, taken[0], made))
                     # What inference no longer knows of an operand makes it raise, whatever else is undefined.
-                    done = min(seen, key=lambda each: not each.startswith(_LOSES), default="")
+                    done = min(seen, key=lambda each: not each.startswith((_LOSES, "casts ")), default="")
                     on = operator_of(call) or f"the call to {callee_name(call.op)}"
                     return f"{done}, and fails on {on}" if done else ""
     return ""
@@ -89,19 +90,21 @@ def _raises(call: relax.Call, taken: tuple[list[Any], list[Any]], error: Evidenc
     return False
 
 
-def _retyped(function: relax.Function, call: relax.Call, operands: list[Any]) -> Iterator[str]:
-    """Yield what happened to the types of operands."""
+def _retyped(function: relax.Function, call: relax.Call, operands: list[Any], after: tvm.IRModule) -> Iterator[str]:
+    """Yield what happened to the types of operands, or to those that they are inferred from."""
     known: dict[Any, Place] = {place.var: place for place in places(function)}
+    made = {place.var: place for _, each in relax_functions(after) for place in places(each)}
     for old, new in zip(call.args, operands, strict=False):
         if isinstance(old, relax.Var) and not tvm_ffi.structural_equal(old.ty, new.ty, map_free_vars=True):
-            owner = bound(known[old]) if old in known else f"the parameter {name_of(old)}"
-            vague = relax.analysis.type_base_check(new.ty, old.ty) == relax.analysis.BaseCheckResult.PASS
-            same = isinstance(new.ty, relax.TensorType) and tvm_ffi.structural_equal(old.ty.shape, new.ty.shape)
-            change = next(of_types(owner, old.ty, new.ty)).change
-            yield (
-                f"{_LOSES}{lost(old.ty, new.ty)} of {owner}"
-                if vague
-                else f"makes {owner} {new.ty.dtype}"
-                if same
-                else change
-            )
+            if relax.analysis.type_base_check(new.ty, old.ty) == relax.analysis.BaseCheckResult.PASS:
+                first, least = lost_first(old, new, known, made)
+                done = cast(made[least]) if least in made else ""
+                yield done or f"{_LOSES}{lost(first.ty, least.ty)} of {_owner(first, known)}"
+            elif isinstance(new.ty, relax.TensorType) and tvm_ffi.structural_equal(old.ty.shape, new.ty.shape):
+                yield f"makes {_owner(old, known)} {new.ty.dtype}"
+            else:
+                yield next(of_types(_owner(old, known), old.ty, new.ty)).change
+
+
+def _owner(var: Any, known: dict[Any, Place]) -> str:
+    return bound(known[var]) if var in known else f"the parameter {name_of(var)}"

@@ -103,10 +103,11 @@ def telling(module: Any) -> str:
     )
     if joined is not None and len(operators) <= _PAIR:
         return f"on {operator_of(joined)} of the result of {_source(joined, functions)}"
-    found = [_CALLED.get(each, each.value.replace("-", " ")) for each in _MARKS if each in features_of(module)]
-    if found[:1] == [_CALLED[Feature.PRIVATE_CALLS]]:
-        found = [f"a call to a function with {key}" for key in _keys(functions)][:1] or found
-    marks = ", ".join(operators or found[:1])
+    calls = any(isinstance(getattr(value, "op", None), tvm.ir.GlobalVar) for value in found)
+    known = [_CALLED.get(each, each.value.replace("-", " ")) for each in _MARKS if each in features_of(module)]
+    if calls and known[:1] in ([], [_CALLED[Feature.PRIVATE_CALLS]]):
+        known = [f"a call to a function with {key}" for key in _keys(functions)] or known
+    marks = ", ".join(operators or known[:1])
     if len(operators) == 1:
         marks += _unknown(module) or special(module, operators[0])
     return f"on {marks}" if marks and len(operators) <= _PAIR else ""

@@ -43,10 +43,11 @@ from relaxkit.ir.first_difference import Difference, Part, differences, value_te
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
 from relaxkit.ir.undefined import bound, undefined
-from relaxkit.ir.walk import callee_name, expressions_in, is_constant, operator_of, places
+from relaxkit.ir.walk import callee_name, expressions_in, is_constant, name_of, operator_of, places
 from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.claims.kept import KEPT
-from relaxkit.passes.contract import OracleName
+from relaxkit.passes.contract import Abi, OracleName
+from relaxkit.passes.contracts import CONTRACTS
 from relaxkit.runtime.values import arrays_in
 
 MOST = 110
@@ -54,6 +55,7 @@ _GONE, _LOST = Part.OPERATOR_GONE, (Part.OPERAND_GONE, Part.ATTRIBUTE)
 _KEPT = {each.claim for each in KEPT.values()}
 AGAIN = ", run on its own output, "
 """What a title puts before what a second run does."""
+_RETYPED = (Part.TYPE, Part.DEVICE)
 _SIGNATURE = (Part.SIGNATURE, Part.TYPE, Part.PROPERTY, Part.FUNCTION_GONE)
 _VALUES = ("wrong-value", "wrong-shape", "wrong-dtype", "wrong-structure")
 _WORDS = {
@@ -82,6 +84,8 @@ _BUILD = "build:"
 """How pipelines are called that are no pass."""
 _PLACED = (", which ", " an If", " local function", " dataflow block")
 """What says already where something happens."""
+_BY_CALLBACK = (Abi.LAZY_SET_OUTPUT, Abi.LAZY_TRANSFORM_PARAMS)  # programs set their outputs, and do not return them
+_RESULT_TYPE = "the result type"
 _DIGITS = re.compile(r"-?\d+\.\d{4,}")
 
 
@@ -126,7 +130,7 @@ def _fit(head: str, when: str = "", rest: str = "", ends: str = _CLAUSE) -> str:
         cut_off = "" if when and ends == _CLAUSE else _words(rest, room - len(when))
         when = _ATTRIBUTE.sub(r" on \2 with \1=", when)
         return head + when + (short or cut_off)  # a message is cut only where it says all
-    whole = _clause(head, MOST)  # of which little says nothing
+    whole = _clause(head, MOST, _CLAUSE.replace("but|", ""))  # of which little says nothing, and less without its end
     return whole if 2 * len(whole) > MOST else _words(head, MOST) or whole or cut(head, MOST)
 
 
@@ -167,6 +171,8 @@ def _crash(culprit: str, told: Told) -> str:
     runs = told.blame in {part.name for ref in steps for part in parts_of(ref)}  # not inside the culprit
     if told.blame and (runs or culprit not in {ref.name for ref in steps}):
         return _fit(f"{told.blame} makes a module on which {culprit} fails", told.when, told.error)
+    if told.blame == Culprit.PRINTER:  # what the scripts themselves print is nothing that it fails on
+        return _fit(f"{culprit} fails", "", told.error)
     entered = told.entered
     if entered is not None and (done := spoiled(*entered, told.evidence)):
         return _fit(f"{told.asked} {done}", "", told.error)
@@ -192,7 +198,9 @@ def _well_formed(culprit: str, told: Told) -> str:
         does = "breaks the " if said.startswith("call to ") else "makes an ill-formed module: "
         return _fit(f"{culprit} {does}{said}")
     if evidence.kind == "signature":
-        change = next((each.change for each in told.changes if each.part in _SIGNATURE), "")
+        each = next((each for each in told.changes if each.part in _SIGNATURE), None)
+        result = each is not None and each.name == _RESULT_TYPE and _returned(each.owner, *told.modules)
+        change = "" if each is None else each.change.replace(f"{_RESULT_TYPE} of {each.owner}", result or "")
         return _fit(f"{culprit} {change}", told.around) if change else ""
     if evidence.kind == "mistyped-call":
         for what in _outdated(told):
@@ -201,25 +209,35 @@ def _well_formed(culprit: str, told: Told) -> str:
             return _fit(f"{culprit} {what}")
         said = f": {essence(evidence, evidence.observed)}"
         return _fit(f"{culprit} leaves a call that does not fit", told.around, said)
+    given, made = map(functions_of, told.modules)
     for name, function in relax_functions(told.modules[1]):
         if not tvm_ffi.structural_equal(function.ret_ty, function.body.ty, map_free_vars=True):
-            return _fit(f"{culprit} changes what {name} returns, but not its declared result type", told.around)
+            who = name if name in given else min({*given} - {*made}, default=name)
+            return _fit(f"{culprit} changes what {who} returns, but not its declared result type", told.around)
     return _fit(f"{culprit} breaks a type", told.around, f": {evidence.expected}, but {evidence.observed}")
 
 
 def _outdated(told: Told) -> Iterator[str]:
-    """Yield the functions whose result type the pass changes, which others call."""
+    """Yield the functions whose parameters or result type the pass changes, which others call."""
+    yield from filter(None, [stale_call(told.modules[1])])
     called = {callee_name(getattr(each, "op", each)) for each in expressions_in(told.modules[1])}
-    for each in (each for each in told.changes if each.name == "the result type" and each.owner in called):
-        types = f"from {each.before} to {each.after.partition(' (shape')[0]}, but not its calls"
-        yield f"changes {_returned(each.owner, told.modules[0])} {types}"
+    functions = [(name, each) for name, each in relax_functions(told.modules[0]) if name in called]
+    params = {name_of(param): f"of {name}" for name, each in functions for param in each.params}
+    for each in told.changes:
+        what = f"the parameter {each.owner} {params.get(each.owner)}" if each.part in _RETYPED else ""
+        what = _returned(each.owner, *told.modules) if each.name == _RESULT_TYPE else what
+        if each.owner in (called | {*params}) and what:
+            yield f"changes {what} from {each.before} to {each.after.partition(' (shape')[0]}, but not its calls"
 
 
-def _returned(name: str, module: tvm.IRModule) -> str:
-    """Say what a function returns: ``the result of relax.variance in f1``."""
-    function = functions_of(module)[name]
-    found = (place for place in places(function) if place.var.same_as(function.body.body) and operator_of(place.value))
-    return next((f"{bound(place)} in {name}" for place in found), f"the result of {name}")
+def _returned(name: str, before: tvm.IRModule, after: tvm.IRModule) -> str:
+    """Say which result of a function changes: ``the result of relax.variance in f1``; else only its type."""
+    old, new = (functions_of(each)[name] for each in (before, after))
+    types = zip(*(getattr(each.ret_ty, "fields", ()) for each in (old, new)), strict=False)
+    fields = zip(getattr(old.body.body, "fields", ()), types, strict=False)
+    result = next((each for each, pair in fields if not tvm_ffi.structural_equal(*pair)), old.body.body)
+    found = (place for place in places(old) if place.var.same_as(result) and operator_of(place.value))
+    return next((f"{bound(place)} in {name}" for place in found), f"{_RESULT_TYPE} of {name}")
 
 
 def _postcondition(culprit: str, told: Told) -> str:
@@ -247,9 +265,10 @@ def _idempotence(culprit: str, told: Told) -> str:
     again = told.subject.run(first)
     if again.error is not None:
         return _fit(f"{culprit} fails on its own output", told.when, f": {essence(again.error)}")
-    if told.evidence.kind == "ill-formed":
-        return _fit(f"{culprit}{AGAIN}{next(undefined(first, again.module))}")
-    return _fit(f"{culprit}{AGAIN}{next(differences(first, again.module)).change}", told.when)
+    ill_formed = told.evidence.kind == "ill-formed"
+    does = next(undefined(first, again.module)) if ill_formed else next(differences(first, again.module)).change
+    how = AGAIN if len(told.who) + len(AGAIN) + len(does) <= MOST else ", run twice, "
+    return _fit(f"{culprit}{how}{does}", "" if ill_formed else told.when)
 
 
 def _locality(culprit: str, told: Told) -> str:
@@ -267,7 +286,8 @@ def _locality(culprit: str, told: Told) -> str:
         how = how if again.error and other.error else f"when a function is called `{names[0]}`"
     if (error := again.error or plain.error) is not None:
         return _fit(f"{culprit} fails", f"{'' if again.error else 'except '}{how}", f": {essence(error)}")
-    return _fit(f"{culprit}, {how}, {_apart(subject.module, plain.module, again.module)}")
+    said = f"{culprit}, {how}, {_apart(subject.module, plain.module, again.module)}"
+    return said if len(said) <= MOST else _fit(f"{culprit} gives another result {how}")
 
 
 def _apart(given: tvm.IRModule, plain: tvm.IRModule, other: tvm.IRModule) -> str:
@@ -288,6 +308,9 @@ def _environment(culprit: str, told: Told) -> str:
 
 def _numeric(culprit: str, told: Told) -> str:
     evidence, details, error = told.evidence, told.evidence.details, told.error
+    stale = stale_call(told.modules[1])
+    if stale and evidence.kind in ("does-not-build", "run-error") and not details.operator:
+        return _fit(f"{culprit} {stale}", told.around)
     if evidence.kind == "does-not-build":
         what, when = f"relax.{details.operator}" if details.operator else "A module", told.when
         for done in vaguer(*told.modules, what) if details.operator else ():
@@ -303,10 +326,10 @@ def _numeric(culprit: str, told: Told) -> str:
         after = "" if culprit.startswith(_BUILD) else f" after {culprit}"
         return _fit(f"{what} does not build{after}", when, error)
     if evidence.kind == "run-error":
-        if stale := stale_call(told.modules[1]):
-            return _fit(f"{culprit} {stale}", told.around)
         for what in () if told.blame else contradictions(*told.modules):
             return _fit(f"{culprit} {what}", "", error)
+        if unset := re.search(r"(output \d+) was never set", error):
+            return _fit(f"{culprit} makes {details.entry} leave {unset[1]} unset", told.when)
         who = f"{told.blame} fails" if told.blame else f"{details.entry} fails when run"
         if told.blame == Culprit.MACHINE and (when := returning_nothing(told.modules[1])):
             return _fit(who, when, error)  # whatever makes such a function
@@ -341,6 +364,8 @@ def _numeric(culprit: str, told: Told) -> str:
     if evidence.kind not in _VALUES:
         return _fit(f"{culprit} {_WORDS.get(evidence.kind, 'changes the result of a program')}", told.when)
     returns = f"{'the shape ' if evidence.kind == 'wrong-shape' else ''}{values}"
+    if evidence.kind == "wrong-structure" and culprit in CONTRACTS and CONTRACTS[culprit].abi in _BY_CALLBACK:
+        return _fit(f"{culprit} makes {details.entry} set {values.replace('fields', 'outputs')}", told.when)
     if held := next(overwritten(told.modules[1]), ""):
         does = [held]
     elif told.names_operator and any(each.part in _LOST for each in told.changes):

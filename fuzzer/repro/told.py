@@ -35,7 +35,7 @@ _PLAIN = frozenset({"on relax.abs", "on relax.add", "on relax.call_tir"})
 """What the minimizer itself puts in the place of other operators tells nothing."""
 _SAYS_MORE = frozenset((f"on a call {how}", ON_RECURSION) for how in ("to another function", "through a variable"))
 _MANY = 3
-_CONDITION = re.compile(r"when|on an? |on \S+ of (?!the )")
+_CONDITION = re.compile(r"when|on an? |on \S+ of (?!the )|on \S+ with a ")
 _OPERATORS = re.compile(r"\brelax(?:\.\w+)+")
 _GUESS = re.compile(r"when|in a function with|on (?:a call to|a packed|symbolic|match_cast|private|vdevice)")
 """What of a module a failure need not hang on, though it was not reduced away."""
@@ -204,7 +204,9 @@ class Told(FailingCase):
         """Return what holds of a module, and not of the one that passes; types of results, which follow, last."""
         found = [] if self.passing is None else [*differences(module, self.passing)]
         found.sort(key=lambda each: each.part is Part.TYPE and "." in each.owner)
-        return [each.held for each in found if each.held]
+        held, given = [each.held for each in found], [each for each in found if each.part is Part.ATTRIBUTE]
+        signs = [each for each in given if "." in each.owner and each.before[:1] == "-" != each.after[:1]]
+        return [*filter(None, held), *(f"on {each.owner} with a negative {each.name}" for each in signs)]
 
     def _edited(self, edits: tuple[tuple[str, str], ...]) -> Any:
         return load(Nearest("", edits).applied(module_source(load_module(self.case)).text))
@@ -254,6 +256,6 @@ class Told(FailingCase):
 
 def _says_more(marks: str, told: str) -> bool:
     """Say whether the marks of a module tell more than what does not hold of the nearest module that passes."""
-    if not told or marks.startswith(("when", told)) or (told, marks) in _SAYS_MORE:
+    if not told or marks.startswith(("when", told, "on a call to a function with")) or (told, marks) in _SAYS_MORE:
         return True
     return _UNKNOWN in marks or (_RESULT in marks and told.split()[1] in marks.split())

@@ -295,17 +295,10 @@ class Store(StoreReader):
                 "UPDATE findings SET state = ?, minimized_json = ?, bindings = ?, repro = ?, parts = ?, note = ?, "
                 "traits = coalesce(?, traits), assessment = coalesce(?, assessment) WHERE id = ?",
                 (
-                    state.value,
-                    text,
-                    bindings,
-                    repro,
-                    parts and _text(parts),
-                    note,
-                    None if traits == UNKNOWN else _text(traits),
-                    assessed and _text(assessed),
-                    finding_id,
+                    state.value, text, bindings, repro, parts and _text(parts), note,
+                    None if traits == UNKNOWN else _text(traits), assessed and _text(assessed), finding_id,
                 ),
-            )
+            )  # fmt: skip
             self._seal(finding_id)
             if seconds:
                 add_rows(self._db, "costs", [(finding_id, 0.0, seconds)])

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from fuzzer.worker.child import MEMORY_EXIT, serve
@@ -93,9 +92,7 @@ class IsolatedWorker:
     def __enter__(self) -> IsolatedWorker:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def call(

@@ -110,22 +110,12 @@ _HANDLERS: dict[type, Callable[[Any, Lookup], Any]] = {
     tirx.Not: lambda node, lookup: not evaluate(node.a, lookup),
     tirx.And: lambda node, lookup: bool(evaluate(node.a, lookup) and evaluate(node.b, lookup)),
     tirx.Or: lambda node, lookup: bool(evaluate(node.a, lookup) or evaluate(node.b, lookup)),
-    tirx.Add: _binary(operator.add),
-    tirx.Sub: _binary(operator.sub),
-    tirx.Mul: _binary(operator.mul),
-    tirx.Div: _binary(_divided),
-    tirx.Mod: _binary(_remainder),
-    tirx.FloorDiv: _binary(operator.floordiv),
-    tirx.FloorMod: _binary(operator.mod),
-    tirx.Min: _binary(min),
-    tirx.Max: _binary(max),
-    tirx.EQ: _binary(operator.eq),
-    tirx.NE: _binary(operator.ne),
-    tirx.LT: _binary(operator.lt),
-    tirx.LE: _binary(operator.le),
-    tirx.GT: _binary(operator.gt),
-    tirx.GE: _binary(operator.ge),
-}
+    tirx.Add: _binary(operator.add), tirx.Sub: _binary(operator.sub), tirx.Mul: _binary(operator.mul),
+    tirx.Div: _binary(_divided), tirx.Mod: _binary(_remainder), tirx.FloorDiv: _binary(operator.floordiv),
+    tirx.FloorMod: _binary(operator.mod), tirx.Min: _binary(min), tirx.Max: _binary(max),
+    tirx.EQ: _binary(operator.eq), tirx.NE: _binary(operator.ne), tirx.LT: _binary(operator.lt),
+    tirx.LE: _binary(operator.le), tirx.GT: _binary(operator.gt), tirx.GE: _binary(operator.ge),
+}  # fmt: skip
 
 
 def _dtype(node: Any) -> Any:

@@ -145,19 +145,10 @@ class Terms:
 
 
 _NAMES = {
-    "op": "{0[0]}",
-    "external": "{0[0]}",
-    "param": "parameter {0[1]}",
-    "item": "element {0[0]} of {of}",
-    "size": "dim {0} of {of}",
-    "dim": "the dim {0[1]}",
-    "kernel": "what a kernel writes",
-    "effect": "the effect of {of}",
-    "start": "no effect",
-    "number": "{0}",
-    "apply": "a call of a recursive function",
-    "if": "an If",
-}
+    "op": "{0[0]}", "external": "{0[0]}", "param": "parameter {0[1]}", "item": "element {0[0]} of {of}",
+    "size": "dim {0} of {of}", "dim": "the dim {0[1]}", "kernel": "what a kernel writes", "start": "no effect",
+    "effect": "the effect of {of}", "number": "{0}", "apply": "a call of a recursive function", "if": "an If",
+}  # fmt: skip
 """Names of terms in words, by their head: over the label, and the name of the last operand."""
 
 

@@ -113,27 +113,12 @@ NEVER_EXECUTABLE = frozenset({Feature.NON_EXECUTABLE, Feature.STOP_LIFT, Feature
 """Features that keep a module from being built by the reference pipeline."""
 
 PLANTED: dict[Feature, int] = {
-    Feature.IF: 16,
-    Feature.LOCAL_FUNCTIONS: 24,
-    Feature.KERNELS: 16,
-    Feature.KERNEL_OUTPUTS: 10,
-    Feature.LOWERED: 6,
-    Feature.NON_EXECUTABLE: 48,
-    Feature.STOP_LIFT: 48,
-    Feature.SHAPE_EXPRESSIONS: 16,
-    Feature.EMPTY_TENSORS: 16,
-    Feature.NESTED_IF: 24,
-    Feature.CAST_SYMBOLS: 32,
-    Feature.SHAPE_SYMBOLS: 32,
-    Feature.DATA_DEPENDENT: 24,
-    Feature.SEVERAL_VDEVICES: 40,
-    Feature.UNUSED_OUTPUTS: 8,
-    Feature.CAPTURES: 16,
-    Feature.RETURNED_CLOSURES: 20,
-    Feature.NESTED_CLOSURES: 16,
-    Feature.MADE_CLOSURES: 28,
-    Feature.IMPURE_CALLS: 16,
-}
+    Feature.IF: 16, Feature.LOCAL_FUNCTIONS: 24, Feature.KERNELS: 16, Feature.KERNEL_OUTPUTS: 10, Feature.LOWERED: 6,
+    Feature.NON_EXECUTABLE: 48, Feature.STOP_LIFT: 48, Feature.SHAPE_EXPRESSIONS: 16, Feature.EMPTY_TENSORS: 16,
+    Feature.NESTED_IF: 24, Feature.CAST_SYMBOLS: 32, Feature.SHAPE_SYMBOLS: 32, Feature.DATA_DEPENDENT: 24,
+    Feature.SEVERAL_VDEVICES: 40, Feature.UNUSED_OUTPUTS: 8, Feature.CAPTURES: 16, Feature.RETURNED_CLOSURES: 20,
+    Feature.NESTED_CLOSURES: 16, Feature.MADE_CLOSURES: 28, Feature.IMPURE_CALLS: 16,
+}  # fmt: skip
 """Chance, in 64ths, that the last function is planned to have a feature that is on; others come by themselves."""
 
 _FEATURES = tuple(Feature)
@@ -173,21 +158,11 @@ def closure(features: Iterable[Feature]) -> frozenset[Feature]:
     return frozenset(closed(features, lambda feature: REQUIRES.get(feature, ())))
 
 
-TYPE_FEATURES = frozenset(
-    {
-        Feature.HALF,
-        Feature.DOUBLE,
-        Feature.INTEGERS,
-        Feature.BOOLEANS,
-        Feature.UNKNOWN_SHAPES,
-        Feature.SYMBOLIC_SHAPES,
-        Feature.SHAPE_EXPRESSIONS,
-        Feature.EMPTY_TENSORS,
-        Feature.NESTED_TUPLES,
-        Feature.LOW_PRECISION,
-        Feature.LARGE_TENSORS,
-    }
-)
+TYPE_FEATURES = frozenset({
+    Feature.HALF, Feature.DOUBLE, Feature.INTEGERS, Feature.BOOLEANS,
+    Feature.UNKNOWN_SHAPES, Feature.SYMBOLIC_SHAPES, Feature.SHAPE_EXPRESSIONS,
+    Feature.EMPTY_TENSORS, Feature.NESTED_TUPLES, Feature.LOW_PRECISION, Feature.LARGE_TENSORS,
+})  # fmt: skip
 """Those that :func:`type_features` can find."""
 
 

@@ -19,6 +19,7 @@ from tvm.script import tirx as T
 
 from corpus.case import load, load_module
 from fuzzer.core.case import Case, judge_case
+from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.documented import shown_alone
 from fuzzer.repro.contradictions import contradictions
@@ -28,6 +29,7 @@ from fuzzer.repro.special_values import needed
 from fuzzer.repro.title import MOST, title_of
 from fuzzer.triage.script import repro_script
 from oracles.core.verdict import Details, Evidence, Notation, Outcome, Phase, Verdict
+from oracles.semantics.replay import fault_of
 from oracles.semantics.single import SingleCall
 from relaxkit.ir.first_difference import type_texts
 from relaxkit.passes.contract import OracleName
@@ -276,6 +278,123 @@ class Held:
         return lv1
 
 
+@I.ir_module
+class Hinted:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0, "global")]})
+
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.hint_on_device(x, R.device(device_type=1, index=0), "global")
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Hinted
+        return cls.f1(x)
+
+
+@I.ir_module
+class Averaged:
+    @R.function
+    def main(x: R.Tensor((2,), "int32")) -> R.Tensor((), "int32"):
+        return R.mean(x)
+
+
+@I.ir_module
+class Invoked:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        return x
+
+    @R.function
+    def main(x: R.Tensor("float32", ndim=1), x1: R.Tensor((1,), "float32")) -> R.Tuple(
+        R.Tensor("float32", ndim=1), R.Tensor((1,), "float32")
+    ):
+        R.func_attr({"relax.force_pure": True})
+        b = T.int64()
+        cls = Invoked
+        lv = R.match_cast(x, R.Tensor((b,), "float32"))
+        lv1 = R.make_closure(cls.f1, (x1,))
+        lv2 = R.invoke_closure(lv1, R.tuple(), (R.Tensor((1,), "float32"),))
+        return (lv, lv2)
+
+
+@I.ir_module
+class Transposed:
+    @R.function
+    def main(
+        x: R.Tensor((3,), "float32"), x1: R.Tensor((2,), "float32"), x2: R.Tensor((2, 2, 2, 2, 1), "float32")
+    ) -> R.Tensor((2, 2, 2, 2, 1), "float32"):
+        lv = R.permute_dims(x)
+        lv1 = R.permute_dims(lv)
+        lv2 = R.strided_slice(lv1, (0,), (1,), (4,))
+        return R.nn.instance_norm(x2, x1, lv2, channel_axis=1, axes=[3])
+
+
+@I.ir_module
+class Broadcast:
+    @R.function
+    def main(x: R.Tensor(("m",), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor(("m + 1",), "float32"):
+        m = T.int64()
+        with R.dataflow():
+            lv = R.broadcast_to(x1, R.shape([m]))
+            lv1 = R.concat((lv, x1), axis=0)
+            R.output(lv, lv1)
+        return lv1
+
+
+@I.ir_module
+class Single:
+    @R.function
+    def forward_transform_params(x: R.Tensor((1,), "float32")) -> R.Tuple(R.Tensor((1,), "float32")):
+        R.func_attr({"relax.force_pure": True})
+        return (x,)
+
+
+@I.ir_module
+class Whole:
+    @R.function
+    def forward_transform_params(x: R.Tuple(R.Tensor((1,), "float32"), R.Tensor((1,), "float32"))) -> R.Tuple(
+        R.Tuple(R.Tensor((1,), "float32"), R.Tensor((1,), "float32")), R.Tensor((1,), "float32")
+    ):
+        R.func_attr({"relax.force_pure": True})
+        lv = (x, R.const([1.0], "float32"))
+        return lv  # noqa: RET504  # the tuple is bound
+
+
+@I.ir_module
+class Public:
+    @T.prim_func(s_tir=True)
+    def misnamed(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+        T.func_attr({"global_symbol": "symbol"})
+        for i in range(1):
+            B[i] = A[i]
+
+    @R.function
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Public
+        return cls.f1(x)
+
+
+TWICE = """@I.ir_module
+class Rewriter:
+    @R.function
+    def pattern(x: R.Tensor("float32")):
+        return R.permute_dims(R.permute_dims(x))
+
+    @R.function
+    def replacement(x: R.Tensor("float32")):
+        return x
+"""
+REWRITER = (
+    "(lambda rewriter: tvm.transform.module_pass(lambda mod, _: rewriter(mod), opt_level=0, name='module_pass'))"
+    f"(relax.dpl.PatternMatchingRewriter.from_module(tvm.script.from_source({TWICE!r})))"
+)
+PATTERN = 'relax.transform.FuseOpsByPattern([("absent.b", is_op("relax.broadcast_to")(wildcard(), wildcard()))])'
 MOVED = 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 2, "global"), 0)'
 HALVED = 'relax.transform.ToMixedPrecision(fp16_input_names=["w0"])'
 
@@ -299,6 +418,22 @@ HALVED = 'relax.transform.ToMixedPrecision(fp16_input_names=["w0"])'
          'ToMixedPrecision(fp16_input_names=["w0"]) makes the parameter w0 float16, and fails on the call to f1'),
         (Held, "relax.transform.DataflowUseInplaceCalls()", OracleName.NUMERIC,
          "DataflowUseInplaceCalls overwrites lv, which the tuple lv1 holds: main returns "),
+        (Hinted, "relax.transform.RealizeVDevice()", OracleName.WELL_FORMED,
+         "RealizeVDevice changes the parameter x of f1 from no vdevice to vdevice llvm:0, but not its calls"),
+        (Averaged, "relax.transform.LegalizeOps()", OracleName.WELL_FORMED,
+         "LegalizeOps changes the result of relax.mean in main from int32 to int64"),
+        (Invoked, "relax.transform.LowerRuntimeBuiltin()", OracleName.WELL_FORMED,
+         "LowerRuntimeBuiltin changes the result of relax.invoke_closure in main from a float32 tensor (1) to R.Any"),
+        (Transposed, REWRITER, OracleName.CRASH,
+         "module_pass casts x to a type without its shape, and fails on relax.nn.instance_norm"),
+        (Broadcast, PATTERN, OracleName.NUMERIC,
+         "FuseOpsByPattern loses the shape of lv, so that relax.concat does not build"),
+        (Single, "relax.transform.LazyTransformParams()", OracleName.NUMERIC,
+         "LazyTransformParams makes forward_transform_params set 0 outputs instead of 1 outputs"),
+        (Whole, "relax.transform.LazyTransformParams()", OracleName.NUMERIC,
+         "LazyTransformParams makes forward_transform_params leave output 0 unset"),
+        (Public, "relax.transform.LazyGetInput()", OracleName.NUMERIC,
+         "LazyGetInput changes the parameters of f1, but not the call to it in main"),
     ],
 )  # fmt: skip
 def test_what_a_pass_did_is_told_rather_than_the_first_symptom(
@@ -452,7 +587,7 @@ FLOWING = """
         (LOCAL, UNMATCHED, OracleName.POSTCONDITION,
          "rewrite_call changes main, in which nothing matches: it drops a local function"),
         (WORKSPACE, "", OracleName.WELL_FORMED,
-         "AllocateWorkspace changes what main1 returns, but not its declared result type"),
+         "AllocateWorkspace changes what main returns, but not its declared result type"),
         (EMPTY, 'relax.transform.BindParams("main", {"x": np.ones((2, 0), "float32")})', OracleName.ROUNDTRIP,
          "A module with a constant of shape (2, 0) does not round-trip through JSON: Invalid DLTensor"),
         (CONVOLVED, 'relax.transform.Gradient("loss")', OracleName.NUMERIC,
@@ -972,6 +1107,85 @@ def test_what_is_lost_of_an_operand_is_told_before_what_is_undefined_elsewhere()
     assert title_of(case, failed(case, OracleName.CRASH)) == said
 
 
+def test_a_function_that_a_pass_knows_by_an_attribute_is_told_as_such() -> None:
+    """FuseTIR fails on a primitive function, whether others may call it or not, and not on calls of functions."""
+
+    @I.ir_module
+    class Primitive:
+        @R.function(private=True)
+        def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            R.func_attr({"Primitive": True})
+            return x
+
+        @R.function
+        def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            cls = Primitive
+            return cls.f1(x)
+
+    case, source = case_of(Primitive, "FuseTIR"), module_source(Primitive).text
+    (call,) = re.findall(r"    cls = .*\n.*cls\.f1\(x\)", source)
+    lines = (call, call.split("cls")[0].strip("\n") + "gv = R.abs(x)")
+    passing = Nearest("plain operators", (lines,), ((("@R.function(private=True)", "@R.function"),),))
+    assert (
+        title_of(case, failed(case, OracleName.CRASH), passing)
+        == "FuseTIR fails on a call to a function with Primitive"
+    )
+
+
+def test_a_negative_attribute_is_told_as_such_where_another_fails_as_well() -> None:
+    source = module_source(Argsort).text
+    axes = [("axis=1", f"axis={axis}") for axis in (-1, -2, 0)]
+    negative = tvm.script.from_source(source.replace(*axes[0]))
+    failing = (((axes[0][1], axes[1][1]),),)
+    passing = Nearest("another attribute", ((axes[0][1], axes[2][1]),), failing)
+    case = case_of(negative, "FuseOps")
+    assert title_of(case, crash_of("no"), passing) == "FuseOps fails on relax.argsort with a negative axis: no"
+    alone = title_of(case, crash_of("no"), replace(passing, failing=()))
+    assert alone == "FuseOps fails on relax.argsort with axis=-1: no"
+
+
+def test_what_the_printer_fails_on_is_not_told_of_the_module_that_scripts_print() -> None:
+    blame = str(Culprit.PRINTER)
+    assert title_of(case_of(Argsort, "FuseOps"), crash_of("no"), blame=blame) == f"{blame} in FuseOps fails: no"
+
+
+def test_titles_that_are_too_long_keep_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second run, which may be of what is at fault inside, and what another name changes."""
+
+    @I.ir_module
+    class Enclosed:
+        @R.function(private=True)
+        def f1(x: R.Tensor((), "float32"), x1: R.Tensor((1,), "float32"), x2: R.Tensor((1,), "float32")) -> R.Tensor(
+            (), "float32"
+        ):
+            cls = Enclosed
+            return cls.f2(x, x1, x2)
+
+        @R.function(private=True)
+        def f2(x: R.Tensor((), "float32"), x1: R.Tensor((1,), "float32"), x2: R.Tensor((1,), "float32")) -> R.Tensor(
+            (), "float32"
+        ):
+            return R.const(1.0, "float32")
+
+        @R.function
+        def main(x: R.Tensor((1,), "float32")) -> R.Object:
+            cls = Enclosed
+            return R.make_closure(cls.f1, (x, x))
+
+    case = case_of(Enclosed, "FuseTIR")
+    said = "run twice, replaces f1 but does not update relax.make_closure of it in main"
+    title = title_of(case, failed(case, OracleName.IDEMPOTENCE), blame="RemoveUnusedParameters")
+    assert title == f"RemoveUnusedParameters in FuseTIR, {said}"
+    monkeypatch.setattr("fuzzer.repro.title._apart", lambda *modules: f"gives {'a very long name, ' * 6}to it")
+    found = Verdict(OracleName.LOCALITY, Outcome.FAIL, "FuseOps", evidence=Evidence("not-local", "another result"))
+    title = title_of(case_of(Argsort, "FuseOps"), found)
+    assert title.startswith("FuseOps gives another result ")
+    details = Details(done=f"relax.f replaces f1 but does not update {'its callers or ' * 9}it")
+    found = Verdict(OracleName.POSTCONDITION, Outcome.FAIL, "FuseOps", evidence=Evidence("x", "y", details=details))
+    title = title_of(case_of(Argsort, "FuseOps"), found)
+    assert title.startswith("relax.f replaces f1 but does not update its callers")
+
+
 def test_no_title_ends_before_what_it_says_is_undefined() -> None:
     @I.ir_module
     class Captured:
@@ -1029,6 +1243,21 @@ def test_integers_that_a_result_is_wrong_for_are_told() -> None:
     values = np.array([[0, 0], [1, 3]], "uint32")
     assert needed(SingleCall("relax.argmax", Largest, (values,))) == ["uint32 zeros"]
     assert needed(SingleCall("relax.argmax", Largest, (values + np.uint32(1),))) == []
+
+
+def test_negative_indices_are_not_told_where_zero_does_as_well() -> None:
+    @I.ir_module
+    class Scattered:
+        @R.function
+        def main(
+            x: R.Tensor((2, 4, 2), "float32"), i: R.Tensor((2, 2, 1), "int32"), y: R.Tensor((2, 2, 1), "float32")
+        ) -> R.Tensor((2, 4, 2), "float32"):
+            return R.scatter_elements(x, i, y, axis=-1, reduction="max")
+
+    data = np.array([1, 2] * 8, "float32").reshape(2, 4, 2), np.full((2, 2, 1), -2, "int32")
+    call = SingleCall("relax.scatter_elements", Scattered, (*data, np.full((2, 2, 1), 2, "float32")))
+    assert fault_of(call) is not None
+    assert needed(call) == []
 
 
 def test_what_cannot_be_compared_keeps_the_words_of_the_oracle() -> None:
@@ -1152,6 +1381,19 @@ _SAID = {
     'Argument 0 type mismatch: expected R.Tensor((1,), dtype="float32", vdevice="llvm:-1:global"), given '
     'R.Tensor((1,), dtype="float32")':
         "argument 0 lacks the vdevice of its parameter",
+    "The argument of relax.op.grad.end_checkpoint should be a Var": "relax.grad.end_checkpoint is given no variable",
+    "'TupleType' object has no attribute 'dtype'": "a tuple is taken for a tensor",
+    "Check not null: ptr": "a null reference is read",
+    "Tensor dimension mismatch in read ndim = 1, indices.size=0": "a 1-D tensor is read at 0 indices",
+    "Check failed: (maybe_var) is false: The signature of target buffer exprected an independent Var, but got "
+    "T.max(n - T.int64(1), T.int64(0)).":
+        "a buffer has the dim T.max(n - 1, 0)",
+    "Expected mapping function to return tvm.ir.Expr or a list of tvm.ir.Expr.  Instead received 0 of type "
+    "<class 'int'>.":
+        "an index map gives 0 of type int",
+    "type of Call: TensorType.dtype: PrimType became NoneType": "the type of a Call loses its dtype",
+    "type of ExternFunc: EnvFunc.name: String became String": "the derive_func in the type of an ExternFunc changes",
+    "Add: other operands": "the operands of an arithmetic expression (Add) change",
 }  # fmt: skip
 
 

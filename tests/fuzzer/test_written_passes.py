@@ -46,6 +46,27 @@ INLINE = (
 
 
 @I.ir_module
+class Overwriting:
+    @T.prim_func(private=True, s_tir=True)
+    def kernel(a: T.handle):
+        n = T.int64()
+        A = T.match_buffer(a, (n,), "float32")
+        for i in range(n):
+            A[i] = T.float32(1.0)
+
+    @R.function(private=True)
+    def f1(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        cls = Overwriting
+        return cls.main(x)
+
+    @R.function(private=True)
+    def main(x: R.Tensor(("n",), "float32")) -> R.Tensor(("n",), "float32"):
+        n = T.int64()
+        cls = Overwriting
+        return R.call_tir_inplace(cls.kernel, (x,), [0], R.Tensor((n,), "float32"))
+
+
+@I.ir_module
 class Calling:
     @R.function(private=True)
     def f1(x: R.Tensor(("m",), "float32")) -> R.Tensor(("m",), "float32"):
@@ -280,6 +301,18 @@ def test_the_functions_that_are_chosen_in_a_module_stand_by_their_names(keys: st
     case, verdict = failing(Calling, "inline_functions", INLINE.replace("KEYS", keys), OracleName.WELL_FORMED)
     script = short_forms(case, verdict).scripts[0]
     assert 'After["main"] = Before["main"].inline_functions({"f1": Before["f1"]})\n' in script.text
+    assert check_text(script.text, script.ending).confirmed
+
+
+def test_the_one_function_on_which_a_pass_raises_stands_by_its_name() -> None:
+    case, verdict = failing(
+        Overwriting,
+        "inline_functions",
+        INLINE.replace("KEYS", "v,").replace(" if v", " if isinstance(mod[v], relax.Function) and v"),
+        OracleName.CRASH,
+    )
+    script = short_forms(case, verdict).scripts[0]
+    assert script.text.endswith('\nBefore["f1"].inline_functions({"main": Before["main"]})\n')
     assert check_text(script.text, script.ending).confirmed
 
 

@@ -13,8 +13,6 @@ from fuzzer.minimizer.search.messages import EnteredCase, Failing, ProposalReque
 from fuzzer.worker.child import Elsewhere
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from fuzzer.core.case import Case
     from fuzzer.minimizer.judge.judge import Judge
 
@@ -76,9 +74,7 @@ class JudgePool:
     def __enter__(self) -> JudgePool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.tasks.shutdown(wait=False, cancel_futures=True)
         for judge in self._all:
             judge.worker.kill()  # what is still under way is not wanted any more

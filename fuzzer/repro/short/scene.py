@@ -155,28 +155,28 @@ class Scene:
     @cached_property
     def _alone(self) -> str:
         """Name of the one Relax function that a function pass is applied to, or changes; empty where there are more."""
-        before, (ref, *more) = self.fresh(), (*self.prepare, *self.judged)
-        names = [name for name, _ in relax_functions(before)]
+        ref, *more = (*self.prepare, *self.judged)
+        names = [name for name, _ in relax_functions(self.fresh())]
         if (
             len(names) > 1
             and not (more or ref.is_user or self.failure.died)
             and written(ref.expression, True).of_function
         ):
             after = self.run().module  # what it does to the others need not be shown
-            names = [
-                name
-                for name in names
-                if (self._raises(ref, name) if after is None else not equal(before[name], after[name]))
-            ]
+            names = [name for name in names if self._acts_on(ref, name, after)]
         return names[0] if len(names) == 1 and self.failure.verdict.oracle not in _IN_MODULES else ""
 
-    def _raises(self, ref: PassRef, name: str) -> bool:
-        """Say whether the function of a pass raises the error when it is given one function of the module."""
+    def _acts_on(self, ref: PassRef, name: str, after: Any) -> bool:
+        """Say whether the function of a pass changes one function of the module, or raises the error on it."""
         module = self.fresh()
+        if after is not None:
+            return not equal(module[name], after[name])
         form = written(ref.expression, True, module[name], module)
-        act = form.applied(f'{BEFORE}["{name}"]', BEFORE)
         try:
-            exec("\n".join((*form.definitions, act)), {**namespace(), BEFORE: module})
+            exec(
+                "\n".join((*form.definitions, form.applied(f'{BEFORE}["{name}"]', BEFORE))),
+                namespace() | {BEFORE: module},
+            )
         except Exception as error:
             return evidence_of(error).message == self.failure.evidence.message
         return False
