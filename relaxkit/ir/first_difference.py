@@ -247,7 +247,7 @@ def _of_call(old: relax.Call, new: relax.Call, numbers: _Numbers) -> Iterator[Di
             values = value_text(operand), value_text(new.args[at])
             scalar = [isinstance(one.ty, tvm.ir.PrimType) for one in (operand, new.args[at])] == [True, False]
             kind = "" if isinstance(operand, relax.Var) else f"when {label} of {owner} is {values[0]}"
-            kind = f"when an operand of {owner} is a scalar" if scalar else kind
+            kind = f"when an operand of {owner} is a PrimExpr" if scalar else kind
             yield from typed or [Difference(Part.OPERAND, owner, label, *values, kind)]
     theirs = fields_of(new.attrs)
     for key, value in fields_of(old.attrs).items():

@@ -359,7 +359,7 @@ def test_the_type_that_a_call_is_given_is_told_of_it() -> None:
 def test_an_operand_that_is_a_scalar_is_told_as_one() -> None:
     texts = (f"lv = R.add(x, {value})\nreturn x" for value in ("T.float32(2.0)", 'R.const(2.0, "float32")'))
     held = [each.held for each in differences(*map(module, texts))]
-    assert "when an operand of relax.add is a scalar" in held
+    assert "when an operand of relax.add is a PrimExpr" in held
 
 
 def test_the_operator_that_uses_a_parameter_is_told_with_its_type() -> None:
