@@ -97,6 +97,11 @@ class Nearest:
         return "\n".join(lines)
 
 
+def without_source(errors: str) -> str:
+    """Take the lines of the script out of a traceback: one may have a comment that quotes the message."""
+    return re.sub(r"^(  File .*\n)(?:    .*\n)+", r"\1", errors, flags=re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How the process of a short script ends while the defect is there.
@@ -123,8 +128,7 @@ class Ending:
             return False
         if exit_code != 1:
             return not self.error and not self.words
-        # A traceback echoes lines of the script, and so the comment that quotes the message.
-        output = re.sub(r"^(  File .*\n)(?:    .*\n)+", r"\1", output, flags=re.MULTILINE)
+        output = without_source(output)
         places = re.findall(r'^  File "[^<].*, line (\d+), in <module>$', output, re.MULTILINE)  # <str>: TVMScript
         told = re.search(rf"^(?:[\w.]+\.)?{re.escape(self.error)}(?::|$)", output, re.MULTILINE)
         reached = not places or int(places[-1]) >= self.line

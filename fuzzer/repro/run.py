@@ -60,11 +60,21 @@ class ReproResult:
         return (outcomes or lines or ["nothing"])[-1]
 
     @property
+    def raised(self) -> str:
+        """The first line of the message of the error that a short script is to end by; empty where it does not."""
+        return (self._raised or [""])[-1].partition(": ")[2].strip(" :")
+
+    @property
+    def _raised(self) -> list[str]:
+        error, lines = self.ending.error if self.ending is not None else "", self.errors.splitlines()
+        return [line for line in lines if error and line[:1] != " " and error in line.partition(":")[0]]
+
+    @property
     def _judged(self) -> str:
         """The outcome of a short script in the words of a long one, with what it was ended by."""
         lines = [line for line in self.errors.splitlines() if line and not line.startswith(" ")]
         error = self.ending.error if self.ending is not None else ""
-        told = [line for line in lines if error and error in line.partition(":")[0]] or lines[-1:]
+        told = self._raised or lines[-1:]
         if self.exit_code == 0:
             return "OK: the script exits with 0"
         if self.exit_code is not None and self.exit_code < 0:

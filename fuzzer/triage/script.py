@@ -15,6 +15,7 @@ from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.run import ReproResult, check_text
+from fuzzer.repro.seen import as_seen
 from fuzzer.worker.child import Elsewhere
 from relaxkit.files import make_directory, write_atomically
 
@@ -76,7 +77,7 @@ def repro_script(
         if nearest is True and minimized:
             found = nearest_passing(case, last, judge, NEAREST_SECONDS)
         script = _rendered(judge, case, last, name.text, found, blamed(last, assessment), minimized)
-        return script if full else _shortened(judge, script, case, last, assessment)
+        return script if full else _shortened(judge, script, case, last, assessment, minimized=minimized)
 
 
 def _rendered(judge: Judge, case: Case, verdict: Verdict, *how: Any) -> RenderedScript:
@@ -110,8 +111,13 @@ def _shortened(
     verdict: Verdict,
     assessment: Assessment | None,
     place: Path | None = None,
+    minimized: bool = True,
+    seen: bool = False,
 ) -> RenderedScript:
-    """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``."""
+    """Put the short form in the place of the long one, if it shows the failure in a fresh process below ``place``.
+
+    Where that run shows it otherwise than it was found, both are written once more of what was ``seen`` there.
+    """
     patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
     told, nearest = script.parts, script.parts.nearest
     passing = "" if nearest is None else nearest.applied(told.module)
@@ -126,9 +132,12 @@ def _shortened(
             near = form.passing and replace(form.passing, what="" if nearest is None else nearest.what)
             if near is not None and check_pristine(near.applied(form.text), place=place).exit_code != 0:
                 near = None
-            return RenderedScript(
-                form.text, replace(parts, ending=form.ending, change=form.change, passing=near, built=form.built)
-            )
+            parts = replace(parts, ending=form.ending, change=form.change, passing=near, built=form.built)
+            if seen or (own := as_seen(verdict, result)) == verdict:
+                return RenderedScript(form.text, parts)
+            script = _rendered(judge, case, own, signature(own).text, nearest, blamed(own, assessment), minimized)
+            again = _shortened(judge, script, case, own, assessment, place, minimized, seen=True)
+            return RenderedScript(form.text, parts) if again.parts.ending is None else again
         said = said or f"the one that was tried exited with {result.exit_code}, and did not show the failure"
     return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")
 

@@ -6,6 +6,7 @@ Never JSON, which nobody reads and one release alone loads.
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -17,11 +18,13 @@ from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
+from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.repro.literals import array_source, nested
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.format import parts, wrapped
 from fuzzer.repro.module.tvmscript import comes_back, shared_constants, unwrapped
+from relaxkit.passes.pass_ref import namespace
 
 _LISTED_ELEMENTS = 16
 """A constant of more elements stands in a line of its own, unless it is short there."""
@@ -91,6 +94,17 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
         empty = "TVMScript knows no names in a class of no functions"
         why = "TVMScript cannot represent this module" if _FUNCTION.search(plain) else empty
     yield _built(module, name, why), True
+
+
+def as_read(text: str, name: str) -> str:
+    """Return a module as it is where TVMScript makes it, both as JSON: variables are named as they are printed."""
+    with contextlib.suppress(Exception):  # it is built node by node, and keeps its names
+        ((source, _),) = sources_of(from_json_graph_str(text), name)
+        constants, decorator, rest = source.partition("@I.ir_module")
+        known = namespace()
+        exec(constants, known)
+        return str(tvm.ir.save_json(tvm.script.from_source(f"{decorator}{rest}", known)))
+    return text
 
 
 def _written_out(call: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import plain_lines
 from fuzzer.repro.nearest.edits import edits_between
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.short.before import BUILT, sources_of
+from fuzzer.repro.short.before import BUILT, as_read, sources_of
 from fuzzer.repro.short.numeric import of_the_machine
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.table import OracleForms, forms_of, words_of
@@ -63,6 +63,7 @@ def short_forms(
     for scene in scenes(failure):
         try:
             near = load(passing) if passing and scene.text == case.module_json else None
+            scene = replace(scene, text=as_read(scene.text, BEFORE))
             for showing in forms.short(scene):
                 try:
                     found += _written(scene, showing, forms, head, near)

@@ -1,0 +1,71 @@
+"""A failure as the run of its short script shows it: the message and the numbers that the script itself printed.
+
+A script makes its module anew, so variables may be named otherwise, and compares by a tolerance of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+from fuzzer.core.text import plain
+from fuzzer.findings.script_parts import without_source
+from fuzzer.repro.run import ReproResult
+from oracles.core.verdict import Evidence, Verdict
+
+_ENOUGH = 100
+"""Characters of a message that tell it from others."""
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_COUNT = re.compile(r"^Mismatched elements: (\d+) / (\d+)", re.MULTILINE)
+_PLACE = re.compile(r"^ (\[[\d, ]+\]): (\S+) \(ACTUAL\), (\S+) \(DESIRED\)$", re.MULTILINE)
+_SCALARS = re.compile(r"^ (?:ACTUAL|x): array\(([^\s\[(),]+).*\n (?:DESIRED|y): array\(([^\s\[(),]+)", re.MULTILINE)
+"""What NumPy says of arrays that differ; at which places, since 2.4."""
+
+
+def as_seen(verdict: Verdict, result: ReproResult) -> Verdict:
+    """Return a failing verdict with what the script that shows it printed in the place of what was seen before."""
+    evidence = verdict.shown
+    old = evidence.details.numbers
+    if old and (new := _numbers(old, result.errors)) != old:
+        due, details = evidence.expected.replace(old[1], new[1]), replace(evidence.details, numbers=new)
+        evidence = replace(evidence, expected=due, observed=new[2], details=details)
+    return replace(verdict, evidence=replace(evidence, message=_message(evidence, result)))
+
+
+def _message(evidence: Evidence, result: ReproResult) -> str:
+    """Return the message of TVM's error: the one that was raised, unless it says the same in more words."""
+    of_tvm = result.ending is not None and evidence.kind in (result.ending.error, "ill-formed")
+    if not of_tvm or "\n" in evidence.message:  # such as a module that it quotes
+        return evidence.message
+    texts = evidence.message, without_source(result.errors)
+    told, printed = (" ".join(_ADDRESS.sub("", plain(each)).split()) for each in texts)
+    return evidence.message if told[:_ENOUGH].rstrip(" .:") in printed else result.raised or evidence.message
+
+
+def _numbers(numbers: tuple[str, ...], printed: str) -> tuple[str, ...]:
+    """Return the numbers with those that NumPy counted, and read at the same place, or else at the first it names."""
+    path, expected, observed, seen = numbers
+    if (count := _COUNT.search(printed)) is None:
+        return numbers
+    value, _, index = expected.partition(" at index ")
+    places = {at: (got, due) for at, got, due in _PLACE.findall(printed)}
+    if index and places:
+        index = index if index in places else next(iter(places))
+        got, due = places[index]
+    else:
+        scalars = None if index else _SCALARS.search(printed)
+        got, due = scalars.groups() if scalars else (seen, value)
+    pairs = ((value, due), (seen, got))
+    value, seen = (old if _same(old, new) else f"{new}0" if new[-1] == "." else new for old, new in pairs)
+    counted = f"; {count[1]} of {count[2]} elements differ" if "; " in observed else ""
+    return path, f"{value} at index {index}" if index else value, f"{seen}{counted}", seen
+
+
+def _same(told: str, printed: str) -> bool:
+    """Say whether NumPy has printed a number that is told, perhaps in fewer digits."""
+    try:
+        one, other = float(told), float(printed)
+    except ValueError:  # a boolean
+        return told == printed
+    return math.isclose(one, other, rel_tol=1e-5) or (math.isnan(one) and math.isnan(other))
