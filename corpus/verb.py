@@ -204,17 +204,10 @@ def _case_object(case: KnownCase) -> dict[str, Any]:
 def _result_object(result: CheckResult) -> dict[str, Any]:
     seen, evidence = result.verdict, result.verdict.evidence
     return {
-        "slug": result.case.slug,
-        "run": result.run,
-        "ok": result.ok,
-        "problem": result.problem,
-        "note": result.note,
-        "oracle": str(seen.oracle),
-        "outcome": str(seen.outcome),
-        "reason": seen.reason,
-        "kind": evidence.kind if evidence else "",
-        "message": evidence.message if evidence else "",
-    }
+        "slug": result.case.slug, "run": result.run, "ok": result.ok, "problem": result.problem, "note": result.note,
+        "oracle": str(seen.oracle), "outcome": str(seen.outcome), "reason": seen.reason,
+        "kind": evidence.kind if evidence else "", "message": evidence.message if evidence else "",
+    }  # fmt: skip
 
 
 VERB = Verb(

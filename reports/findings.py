@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzer.core.text import Standing, first_line, printable
+from fuzzer.core.text import Standing, first_line, first_lines, printable
 from fuzzer.gate.judge import GateResult
 from fuzzer.store.database import StoreError
 from fuzzer.store.door import read_script
@@ -106,10 +106,7 @@ def title_line(finding: FindingRecord) -> str:
 
 def shown_lines(text: str) -> str:
     """Cut a module's text to as many lines and characters as are shown."""
-    lines = text.rstrip().splitlines()
-    if len(lines) > _MAX_LINES:
-        lines = [*lines[:_MAX_LINES], f"# ... {len(lines) - _MAX_LINES} more lines"]
-    text = "\n".join(lines)
+    text = "\n".join(first_lines(text.rstrip().splitlines(), _MAX_LINES, "# "))
     more = len(text) - _MAX_CHARACTERS
     return f"{text[:_MAX_CHARACTERS]}\n# ... {more} more characters" if more > 0 else text
 

@@ -79,18 +79,12 @@ class ImportReport:
     def to_object(self) -> dict[str, Any]:
         """Return all of the tables for JSON; ``reasons`` and ``unreadable`` in full."""
         return {
-            "files": self.files,
-            "candidates": self.candidates,
-            "parsed": self.parsed,
-            "renamed": self.renamed,
-            "well_formed": self.well_formed,
-            "duplicates": self.duplicates,
-            "kept": len(self.seeds),
+            "files": self.files, "candidates": self.candidates, "parsed": self.parsed, "renamed": self.renamed,
+            "well_formed": self.well_formed, "duplicates": self.duplicates, "kept": len(self.seeds),
             "spliceable": sum(bool(seed.spliceable) for seed in self.seeds),
             "stages": dict(sorted(Counter(seed.stage.value for seed in self.seeds).items())),
-            "reasons": dict(self.reasons.most_common()),
-            "unreadable": dict(sorted(self.unreadable.items())),
-        }
+            "reasons": dict(self.reasons.most_common()), "unreadable": dict(sorted(self.unreadable.items())),
+        }  # fmt: skip
 
 
 def import_seeds(path: Path, progress: Callable[[str], None] = lambda line: None) -> ImportReport:

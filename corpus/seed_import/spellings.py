@@ -10,20 +10,11 @@ import ast
 _ROOTS = {"tir": "tirx"}
 """Packages that were renamed."""
 _ATTRIBUTES = {
-    "tir": "tirx",
-    "block": "sblock",
-    "block_attr": "sblock_attr",
-    "alloc_buffer": "sblock_alloc_buffer",
-    "block_alloc_buffer": "sblock_alloc_buffer",
-    "struct_info": "ty",
-    "StructInfo": "Type",
-    "TensorStructInfo": "TensorType",
-    "ShapeStructInfo": "ShapeType",
-    "TupleStructInfo": "TupleType",
-    "FuncStructInfo": "FuncType",
-    "ObjectStructInfo": "AnyType",
-    "func_ret_struct_info": "func_ret_ty",
-}
+    "tir": "tirx", "block": "sblock", "block_attr": "sblock_attr", "alloc_buffer": "sblock_alloc_buffer",
+    "block_alloc_buffer": "sblock_alloc_buffer", "struct_info": "ty", "StructInfo": "Type",
+    "TensorStructInfo": "TensorType", "ShapeStructInfo": "ShapeType", "TupleStructInfo": "TupleType",
+    "FuncStructInfo": "FuncType", "ObjectStructInfo": "AnyType", "func_ret_struct_info": "func_ret_ty",
+}  # fmt: skip
 _KEYWORDS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args", "struct_info": "ty"}
 _KERNELS = frozenset({"T", "tir", "tirx"})
 _KERNEL_ONLY = frozenset({"block", "alloc_buffer", "block_attr", "block_alloc_buffer"})

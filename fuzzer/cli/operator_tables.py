@@ -88,25 +88,14 @@ def summary(info: CampaignInfo, coverage: Coverage, discarded: int) -> Row:
     near = [miss for row in named for miss in row["near_misses"]]
     drawn = modules + discarded
     return {
-        "seed": info.seed,
-        "state": info.state,
-        "modules": modules,
-        "bindings": coverage.bindings,
-        "operators": _occurred(operators),
-        "operators_known": len(operators),
-        "operators_missing": [row["name"] for row in operators if not row["modules"]],
-        "pairs": len(coverage.pairs),
-        "operands": len(coverage.operands),
-        "features": _occurred(features),
-        "features_known": len(features),
-        "features_rare": [row["name"] for row in features if row["share"] < LEAST_SHARE],
-        "idioms": _occurred(named),
-        "idioms_known": len(named),
-        "near_misses": _occurred(near),
-        "near_misses_known": len(near),
-        "discarded": discarded,
-        "discarded_share": discarded / drawn if drawn else 0.0,
-    }
+        "seed": info.seed, "state": info.state, "modules": modules, "bindings": coverage.bindings,
+        "operators": _occurred(operators), "operators_known": len(operators),
+        "operators_missing": [row["name"] for row in operators if not row["modules"]], "pairs": len(coverage.pairs),
+        "operands": len(coverage.operands), "features": _occurred(features), "features_known": len(features),
+        "features_rare": [row["name"] for row in features if row["share"] < LEAST_SHARE], "idioms": _occurred(named),
+        "idioms_known": len(named), "near_misses": _occurred(near), "near_misses_known": len(near),
+        "discarded": discarded, "discarded_share": discarded / drawn if drawn else 0.0,
+    }  # fmt: skip
 
 
 def summary_text(found: Row) -> RenderableType:

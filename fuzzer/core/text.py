@@ -87,6 +87,12 @@ def first_line(text: str, fallback: str = "") -> str:
     return printable(shorten(said, MOST_LINE))
 
 
+def first_lines(lines: Sequence[str], most: int, sign: str = "") -> list[str]:
+    """At most so many lines, of which the last one says, behind a sign, how many are left out: never one alone."""
+    left = len(lines) - most + 1
+    return [*lines] if left <= 1 else [*lines[: most - 1], f"{sign}... {left} more lines"]
+
+
 def cut(text: str, most: int) -> str:
     """At most so many characters of a line: whole sentences, else whole words and dots, and no open bracket."""
     if len(text) <= most:

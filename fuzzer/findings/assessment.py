@@ -35,11 +35,10 @@ class Severity(TextEnum):
         return _WORDS[self].format(next((_LOUD[each] for each in keys if each in _LOUD), "a crash"))
 
 
-_ORDINARY = " on an ordinary program"
 _WORDS = {
     Severity.S1: "silently wrong results on ordinary inputs",
     Severity.S2: "silently wrong results on rare inputs or constructs",
-    Severity.S3: "{}" + _ORDINARY,
+    Severity.S3: "{}",
     Severity.S4: "{} that needs a rare construct or order of passes",
     Severity.S5: "a minor defect",
 }
@@ -140,14 +139,9 @@ class Assessment:
         at_fault = f"at fault: {self.blame}"
         return "; ".join(filter(None, (at_fault, self.why) if self.blame != judged else (self.reason,)))
 
-    def told(self, verdict: Verdict, ordinary: bool = True) -> str:
-        """Say how grave a failure is, and who is at fault, to somebody who does not know the classes.
-
-        A program that TVMScript cannot represent is not ``ordinary``.
-        """
-        words = self.severity.words(verdict)
-        words = words if ordinary else words.removesuffix(_ORDINARY)
-        grave = f"Severity: {self.severity}, {words}{'' if self.final else ' (estimated)'}"
+    def told(self, verdict: Verdict) -> str:
+        """Say how grave a failure is, and who is at fault, to somebody who does not know the classes."""
+        grave = f"Severity: {self.severity}, {self.severity.words(verdict)}{'' if self.final else ' (estimated)'}"
         against = "" if self.evidence is EvidenceClass.HARD else self.evidence.words
         against = _against(verdict) if self.evidence is EvidenceClass.DOCUMENTED else against
         return "; ".join(filter(None, (grave, against, self.beside(verdict.culprit)))) + "."

@@ -147,9 +147,7 @@ class ScriptParts:
         passing: The same as an edit of the short script, which ends with 0 after it.
         change: The lines of the short script's module that the pass changes, as a unified diff; of two runs that must
             agree, those that differ.
-        numbers: Where two results differ first, and both values.
         ending: How the short script ends while the defect is there; ``None`` where the script is the long one.
-        built: Whether the script builds its module node by node.
         digest: Of the script's text, as the store has recorded it; empty before.
     """
 
@@ -159,9 +157,7 @@ class ScriptParts:
     nearest: Nearest | None = None
     passing: Nearest | None = None
     change: str = ""
-    numbers: str = ""
     ending: Ending | None = None
-    built: bool = False
     digest: str = ""
 
     @property
@@ -199,7 +195,6 @@ class ShortScript:
     ending: Ending
     change: str = ""
     passing: Nearest | None = None
-    built: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +204,7 @@ class ShortForms:
     Attributes:
         scripts: The scripts that may show it, the best first.
         why: Why there is none, or none but these.
-        numbers: As in ``ScriptParts``.
     """
 
     scripts: tuple[ShortScript, ...]
     why: str = ""
-    numbers: str = ""

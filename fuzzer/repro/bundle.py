@@ -15,22 +15,14 @@ _ROOT = Path(__file__).parents[2]
 _OURS = ("oracles", "fuzzer", "strategies", "relaxkit")
 _ALWAYS = {"import sys"}
 OPTIONAL = {
-    "np": "import numpy as np",
-    "tvm": "import tvm",
-    "tvm_ffi": "import tvm_ffi",
-    "relax": "from tvm import relax",
-    "tirx": "from tvm import tirx",
-    "Op": "from tvm.ir import Op",
-    "GenericConst": "from tvm.ir import GenericConst",
-    "is_const": "from tvm.relax.dpl import is_const",
-    "is_op": "from tvm.relax.dpl import is_op",
+    "np": "import numpy as np", "tvm": "import tvm", "tvm_ffi": "import tvm_ffi", "relax": "from tvm import relax",
+    "tirx": "from tvm import tirx", "Op": "from tvm.ir import Op", "GenericConst": "from tvm.ir import GenericConst",
+    "is_const": "from tvm.relax.dpl import is_const", "is_op": "from tvm.relax.dpl import is_op",
     "is_tuple": "from tvm.relax.dpl import is_tuple",
     "is_tuple_get_item": "from tvm.relax.dpl import is_tuple_get_item",
-    "wildcard": "from tvm.relax.dpl import wildcard",
-    "I": "from tvm.script import ir as I",
-    "R": "from tvm.script import relax as R",
-    "T": "from tvm.script import tirx as T",
-}
+    "wildcard": "from tvm.relax.dpl import wildcard", "I": "from tvm.script import ir as I",
+    "R": "from tvm.script import relax as R", "T": "from tvm.script import tirx as T",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from fuzzer.core.text import MOST_LINE, disarmed, quoted_path, shell, shorten, v
 from fuzzer.store.records import STOPPED
 from oracles.core.verdict import Notation
 from relaxkit.compat.known import known as known_release
-from relaxkit.passes.contract import OracleName
 
 if TYPE_CHECKING:
     from fuzzer.findings.releases import Bisected
@@ -53,8 +52,14 @@ _SOURCE = re.compile(r"\b(?:src|include|python)/[\w./\\-]+\.(?:cc|h|py)")
 """A file of TVM, whose underscores are escaped."""
 _PASS = re.compile(r"[A-Z]\w*")
 """How passes are called; functions and other parts of TVM are called otherwise."""
-_LEADS = {OracleName.MUTATION.value: "The input before and after the run:"}
-"""What the changed lines are where they are not those of a module and of what the pass makes of it."""
+_TWO_MODULES = {
+    "mutated": "The input before and after the run:",
+    "not-equal": "What a run gives, and what the next one gives:",
+    "reads-otherwise": "The module, and what is read back:",
+    "loads-otherwise": "The module, and what is read back:",
+    "not-local": "What the pass makes of one module, and of the other:",
+}
+"""What the changed lines are of, where these are not a pass's input and output, by the kind of the failure."""
 _NAMED = re.compile(r"\A[A-Za-z_][\w.]*(?= (?:returns|gives)\b)")
 
 
@@ -85,26 +90,26 @@ def bug_report(
     attached = len(script) > LONGEST_SCRIPT
     above = not attached if parts.ending is not None else 0 < len(parts.module) < _LONGEST_TEXT
     module = "the module above" if above else f"the module in the {'attached ' if attached else ''}script"
-    actual = _prose(f"{parts.numbers}." if parts.numbers else words.observed) + "\n"
+    actual = _prose(words.observed) + "\n"
     if frames := told_frames(shown):
         where = "Raised at, innermost last" if shown.details.raised_at else "Innermost frames inside TVM"
         actual += f"\n{where}:\n\n{fenced(chr(10).join(frames))}"
     reported = known.reported if known is not None else ""
     cause = known.cause if known is not None and known.same_program else None
     change = fenced(shorten(parts.change, _LONGEST_TEXT), "diff") if parts.change else ""
-    if change and (lead := _LEADS.get(finding.oracle, "")):
-        change = f"{lead}\n\n{change}"
+    lead = _TWO_MODULES.get(shown.kind, "") if change else ""
+    change = f"{lead}\n\n{change}" if lead else change
     if change and words.observed.rstrip(".") == words.title:  # which the lines say more of
         actual, change = f"{actual}\n{change}", ""
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",
         f"{_sentence(unbroken(_line(known.told_upstream)))}\n" if known is not None and reported else "",
-        f"{_line(finding.assessment.told(verdict, ordinary=not parts.built))}\n",
+        f"{_line(finding.assessment.told(verdict))}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
         f"### Environment\n\n{_environment(info)}",
         f"### Steps to reproduce\n\n{_steps(finding, parts, script, own, info.tvm_version)}",
-        change and f"### Before and after\n\n{change}",
+        change and f"### {'What differs' if lead else 'Before and after'}\n\n{change}",
         _nearest(parts),
         _bisection(bisected),
         "" if cause is None else cause_section(cause, info.tvm_version, reported),
@@ -203,7 +208,7 @@ def _steps(finding: FindingRecord, parts: ScriptParts, script: str, own: bool, v
         return f"{how}\n" if attached else f"{how}\n\n{fenced(script, 'python')}"
     text = ""
     if parts.module and len(parts.module) < _LONGEST_TEXT:
-        text = f"The module{' (built node by node: TVMScript cannot represent it)' if parts.python else ''}:\n\n"
+        text = f"The module{' (built node by node)' if parts.python else ''}:\n\n"
         text += fenced(parts.module, "python") + "\n"
     text += f"{how} It prints `BUG: ...` and\nexits with 1 while the defect exists, and with 0 once it is fixed.\n\n"
     if attached:

@@ -175,7 +175,7 @@ def render_repro(
     )
     text = _joined(f"{title}\n{usage}", front, f"{_REST}\n\n{_joined(names.text, selection.text)}", back)
     shown = source.builder or (source.text.strip("\n") if source.is_script else "")
-    return RenderedScript(text, ScriptParts(shown, bool(source.builder), words, nearest, built=bool(source.builder)))
+    return RenderedScript(text, ScriptParts(shown, bool(source.builder), words, nearest))
 
 
 def _joined(*parts: str) -> str:

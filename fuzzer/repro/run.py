@@ -61,20 +61,15 @@ class ReproResult:
 
     @property
     def raised(self) -> str:
-        """The first line of the message of the error that a short script is to end by; empty where it does not."""
-        return (self._raised or [""])[-1].partition(": ")[2].strip(" :")
-
-    @property
-    def _raised(self) -> list[str]:
-        error, lines = self.ending.error if self.ending is not None else "", self.errors.splitlines()
-        return [line for line in lines if error and line[:1] != " " and error in line.partition(":")[0]]
+        """The line of the error that a short script is to end by; empty where there is none."""
+        error, lines = "" if self.ending is None else self.ending.error, self.errors.splitlines()
+        told = [line for line in lines if error and line[:1] != " " and error in line.partition(":")[0]]
+        return told[-1] if told else ""
 
     @property
     def _judged(self) -> str:
         """The outcome of a short script in the words of a long one, with what it was ended by."""
-        lines = [line for line in self.errors.splitlines() if line and not line.startswith(" ")]
-        error = self.ending.error if self.ending is not None else ""
-        told = self._raised or lines[-1:]
+        told = self.raised or ([line for line in self.errors.splitlines() if line[:1] not in ("", " ")] or [""])[-1]
         if self.exit_code == 0:
             return "OK: the script exits with 0"
         if self.exit_code is not None and self.exit_code < 0:
@@ -82,11 +77,12 @@ class ReproResult:
         elif not told:
             how = f"the script exits with {self.exit_code}"
         else:
-            before, _, behind = self.errors.rpartition(told[-1])
+            before, _, behind = self.errors.rpartition(told)
             more = [line.strip() for line in behind.splitlines() if line.strip()][:_MOST_SAID]
             if not more:  # of a bare assertion, its line says which values
                 more = [line.strip() for line in before.splitlines() if line.strip(" ^~")][-1:]
-            how = told[-1] if told[-1].rstrip(": ") != error else f"{error}: {'; '.join(more)}"
+            kind = "" if self.ending is None else self.ending.error
+            how = told if told.rstrip(": ") != kind else f"{kind}: {'; '.join(more)}"
         return f"BUG: {how}" if self.confirmed else f"ENVIRONMENT: this differs from the finding: {how}"
 
 

@@ -1,7 +1,4 @@
-"""A failure as the run of its short script shows it: the message and the numbers that the script itself printed.
-
-A script makes its module anew, so variables may be named otherwise, and compares by a tolerance of its own.
-"""
+"""A failure as the run of its short script shows it, which has names and a tolerance of its own."""
 
 from __future__ import annotations
 
@@ -14,9 +11,8 @@ from fuzzer.findings.script_parts import without_source
 from fuzzer.repro.run import ReproResult
 from oracles.core.verdict import Evidence, Verdict
 
-_ENOUGH = 100
-"""Characters of a message that tell it from others."""
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
+_ENOUGH = 100  # characters of a message
 _COUNT = re.compile(r"^Mismatched elements: (\d+) / (\d+)", re.MULTILINE)
 _PLACE = re.compile(r"^ (\[[\d, ]+\]): (\S+) \(ACTUAL\), (\S+) \(DESIRED\)$", re.MULTILINE)
 _SCALARS = re.compile(r"^ (?:ACTUAL|x): array\(([^\s\[(),]+).*\n (?:DESIRED|y): array\(([^\s\[(),]+)", re.MULTILINE)
@@ -27,7 +23,7 @@ def as_seen(verdict: Verdict, result: ReproResult) -> Verdict:
     """Return a failing verdict with what the script that shows it printed in the place of what was seen before."""
     evidence = verdict.shown
     old = evidence.details.numbers
-    if old and (new := _numbers(old, result.errors)) != old:
+    if old and (count := _COUNT.search(result.errors)) and (new := _numbers(old, count)) != old:
         due, details = evidence.expected.replace(old[1], new[1]), replace(evidence.details, numbers=new)
         evidence = replace(evidence, expected=due, observed=new[2], details=details)
     return replace(verdict, evidence=replace(evidence, message=_message(evidence, result)))
@@ -36,26 +32,21 @@ def as_seen(verdict: Verdict, result: ReproResult) -> Verdict:
 def _message(evidence: Evidence, result: ReproResult) -> str:
     """Return the message of TVM's error: the one that was raised, unless it says the same in more words."""
     of_tvm = result.ending is not None and evidence.kind in (result.ending.error, "ill-formed")
-    if not of_tvm or "\n" in evidence.message:  # such as a module that it quotes
-        return evidence.message
     texts = evidence.message, without_source(result.errors)
     told, printed = (" ".join(_ADDRESS.sub("", plain(each)).split()) for each in texts)
-    return evidence.message if told[:_ENOUGH].rstrip(" .:") in printed else result.raised or evidence.message
+    if not of_tvm or "\n" in evidence.message or told[:_ENOUGH].rstrip(" .:") in printed:  # a module has many lines
+        return evidence.message
+    return result.raised.partition(": ")[2].strip(" :") or evidence.message
 
 
-def _numbers(numbers: tuple[str, ...], printed: str) -> tuple[str, ...]:
+def _numbers(numbers: tuple[str, ...], count: re.Match[str]) -> tuple[str, ...]:
     """Return the numbers with those that NumPy counted, and read at the same place, or else at the first it names."""
     path, expected, observed, seen = numbers
-    if (count := _COUNT.search(printed)) is None:
-        return numbers
     value, _, index = expected.partition(" at index ")
-    places = {at: (got, due) for at, got, due in _PLACE.findall(printed)}
-    if index and places:
-        index = index if index in places else next(iter(places))
-        got, due = places[index]
-    else:
-        scalars = None if index else _SCALARS.search(printed)
-        got, due = scalars.groups() if scalars else (seen, value)
+    places = {at: (got, due) for at, got, due in _PLACE.findall(count.string)}
+    index = index if index in places or not (index and places) else next(iter(places))
+    scalars = None if index else _SCALARS.search(count.string)
+    got, due = scalars.groups() if scalars else places.get(index, (seen, value))
     pairs = ((value, due), (seen, got))
     value, seen = (old if _same(old, new) else f"{new}0" if new[-1] == "." else new for old, new in pairs)
     counted = f"; {count[1]} of {count[2]} elements differ" if "; " in observed else ""

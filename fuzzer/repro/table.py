@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.core.text import cut, plain, without_headers
 from fuzzer.findings.script_parts import Words
-from fuzzer.repro.checks.check import NOT_EQUAL, Check, FailingCase, error_line, other_run, seen_line
+from fuzzer.repro.checks.check import NOT_EQUAL, Check, FailingCase, error_line, seen_line
 from fuzzer.repro.checks.environment import build_environment
 from fuzzer.repro.checks.locality import NOT_LOCAL, build_locality
 from fuzzer.repro.checks.numeric import build_numeric
@@ -146,7 +146,7 @@ def words_of(verdict: Verdict, title: str) -> Words:
 
 
 _ANSWER = "the pass returns without raising an exception"
-_OF_RUNS = (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.IDEMPOTENCE)
+_OF_RUNS = (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.IDEMPOTENCE, OracleName.LOCALITY)
 
 
 def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
@@ -167,16 +167,12 @@ def _told(verdict: Verdict, evidence: Evidence) -> tuple[str, str]:
     elif oracle is OracleName.POSTCONDITION:
         expected = plain_claim(expected) + (f" ({details.source})" if details.source else "")
         observed = details.deed(verdict.culprit) if details.done else evidence.observed.replace("\n", "; ")
-    elif oracle is OracleName.ROUNDTRIP:
+    elif oracle is OracleName.ROUNDTRIP or kind in ("does-not-build", "run-error"):
         expected = "every device is in the module's list" if kind == "unlisted-device" else expected
         observed = message
     elif oracle is OracleName.ENVIRONMENT:
         observed = message if kind == NOT_EQUAL else f"{details.circumstance}, {kind}: {details.error}".rstrip(" :")
-    elif oracle is OracleName.NUMERIC:
-        observed = message if kind in ("does-not-build", "run-error") else evidence.observed or message
-    elif oracle in _OF_RUNS:
-        observed = other_run(evidence)
-    elif oracle is OracleName.LOCALITY and kind != NOT_LOCAL:
+    elif oracle in _OF_RUNS and kind not in (NOT_EQUAL, NOT_LOCAL, "ill-formed"):
         observed = error_line(evidence)
     return expected, observed
 

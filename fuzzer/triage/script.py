@@ -124,7 +124,6 @@ def _shortened(
     forms = patient.ask(SHORT, case, verdict, assessment, told.words.title, passing)
     if not isinstance(forms, ShortForms):
         return replace(script, why_long=patient.trouble or "the process died")
-    parts = replace(script.parts, numbers=forms.numbers)
     said = ""
     for form in forms.scripts:
         result = _checked(form.text, form.ending, place, verdict, assessment)
@@ -132,14 +131,14 @@ def _shortened(
             near = form.passing and replace(form.passing, what="" if nearest is None else nearest.what)
             if near is not None and check_pristine(near.applied(form.text), place=place).exit_code != 0:
                 near = None
-            parts = replace(parts, ending=form.ending, change=form.change, passing=near, built=form.built)
+            parts = replace(told, ending=form.ending, change=form.change, passing=near)
             if seen or (own := as_seen(verdict, result)) == verdict:
                 return RenderedScript(form.text, parts)
             script = _rendered(judge, case, own, signature(own).text, nearest, blamed(own, assessment), minimized)
             again = _shortened(judge, script, case, own, assessment, place, minimized, seen=True)
             return RenderedScript(form.text, parts) if again.parts.ending is None else again
         said = said or f"the one that was tried exited with {result.exit_code}, and did not show the failure"
-    return replace(script, parts=parts, why_long=forms.why or said or "nothing shows it")
+    return replace(script, why_long=forms.why or said or "nothing shows it")
 
 
 def write_repro(text: str, path: Path) -> None:

@@ -72,6 +72,8 @@ class Difference:
     @property
     def change(self) -> str:
         """What somebody does who makes the second module of the first: ``drops bias of relax.nn.attention_bias``."""
+        if self.part is Part.OPERAND and self.before == self.after:
+            return f"gives {self.owner} another {self.before.removeprefix('a ')} as {self.name}"
         return self.part.value[0].format(**asdict(self))
 
     @property

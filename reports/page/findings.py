@@ -75,7 +75,7 @@ def finding_rows(
             "excuse": "" if disposition is Disposition.FAILS else dispositions.excuses.get(finding.id, ""),
             "count": finding.count,
             "line": title_line(finding),
-            "message": _cut(parts.numbers or parts.words.observed if parts else said),
+            "message": _cut(parts.words.observed if parts else said),
             "said": finding.message[:2000] if finding.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) else "",
             "signature": readable(finding.signature),
             "family": [family.id, family.text, "" if family.decision is None else family.decision.reason],

@@ -53,20 +53,10 @@ def _value(scope: Scope) -> Any:
     """Draw a value of one of the types that attributes have."""
     return scope.pick(
         (
-            "a note",
-            3,
-            [1, 2, 3],
-            {"depth": 2, "name": "x"},
-            True,
-            0.5,
-            "",
-            [],
-            ["a", ["b", {"c": 1}]],
-            tirx.IntImm("int64", 7),
-            StringImm("text"),
-            relax.ShapeExpr([2, 3]),
+            "a note", 3, [1, 2, 3], {"depth": 2, "name": "x"}, True, 0.5, "", [], ["a", ["b", {"c": 1}]],
+            tirx.IntImm("int64", 7), StringImm("text"), relax.ShapeExpr([2, 3]),
         )
-    )
+    )  # fmt: skip
 
 
 def wants_function_attributes(scope: Scope, demanded: bool) -> bool:

@@ -359,6 +359,16 @@ class Attended:
 
 
 @I.ir_module
+class Masked:
+    @R.function
+    def main(x: R.Tensor((2, 2, 2, 2), "float32")) -> R.Tensor((2, 2, 2, 2), "float32"):
+        with R.dataflow():
+            lv = R.nn.attention(x, x, x, causal_mask="BottomRight")
+            R.output(lv)
+        return lv
+
+
+@I.ir_module
 class Closing:
     @R.function(private=True)
     def f1(x: R.Tensor((), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
@@ -519,6 +529,12 @@ def test_what_a_pass_only_exposes_or_calls_is_blamed(
             "relax.transform.ToMixedPrecision()",
             OracleName.CRASH,
             "ToMixedPrecision calls it, and there is none",
+        ),
+        (  # which operand or attribute is gone, the finding itself tells
+            Masked,
+            "relax.transform.ToMixedPrecision()",
+            OracleName.POSTCONDITION,
+            "ToMixedPrecision calls it, and its result is wrong already",
         ),
         (
             Unsigned,

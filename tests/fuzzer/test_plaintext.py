@@ -1,4 +1,4 @@
-from fuzzer.core.text import cut, first_line, plain, printable, shorten, without_headers
+from fuzzer.core.text import cut, first_line, first_lines, plain, printable, shorten, without_headers
 
 
 def test_escape_sequences_do_not_reach_the_terminal() -> None:
@@ -21,6 +21,12 @@ OP = (
     'In ir.Op(span=None, ty=ir.Type(span=None), name="relax.maximum", description="", arguments=(ir.ArgumentInfo('
     'name="x1", description="The first (or only) one."),), attrs_type_key="", num_inputs=2,\n support_level=10)'
 )
+
+
+def test_one_line_alone_is_not_left_out() -> None:
+    lines = ["a", "b", "c"]
+    assert first_lines(lines, 3) == lines
+    assert first_lines(lines, 2, "# ") == ["a", "# ... 2 more lines"], "the line that says so has the room of one"
 
 
 def test_operators_are_named_and_not_printed_node_by_node() -> None:

@@ -149,17 +149,19 @@ def test_the_notes_name_what_is_at_fault_and_what_was_tested(culprit: str, blame
 def test_where_what_happens_is_the_title_the_changed_lines_stand_behind_it() -> None:
     parts = script().parts
     parts = replace(parts, change="-lv\n+lv1", words=replace(parts.words, observed=f"{parts.words.title}."))
-    mutated = replace(VERDICT, oracle=OracleName.MUTATION, evidence=replace(EVIDENCE, frames=()))
+    mutated = replace(VERDICT, oracle=OracleName.MUTATION, evidence=replace(EVIDENCE, kind="mutated", frames=()))
     report = bug_report(replace(finding(), oracle="mutation"), mutated, INFO, "", parts)
     assert ".\n\nThe input before and after the run:\n\n```diff\n-lv\n+lv1\n```\n\n### Environment" in report
     assert "### Before and after" not in report
 
 
-def test_a_program_that_is_built_node_by_node_is_not_called_ordinary() -> None:
-    short = replace(script().parts, ending=Ending("ValueError"))
-    for built, said in ((True, "S3, a crash.\n"), (False, "S3, a crash on an ordinary program.\n")):
-        report = bug_report(finding(), VERDICT, INFO, "", replace(short, built=built))
-        assert f"Severity: {said}" in report.replace(" (estimated)", "")
+def test_of_two_runs_that_must_agree_the_lines_are_not_called_those_of_a_pass() -> None:
+    two = "### What differs\n\nWhat a run gives, and what the next one gives:\n\n```diff"
+    one = "### Before and after\n\n```diff"
+    for oracle, kind, headed in (("environment", "not-equal", two), ("environment", "ValueError", one)):
+        verdict = replace(VERDICT, oracle=OracleName(oracle), evidence=replace(EVIDENCE, kind=kind))
+        parts = replace(script().parts, change="-lv\n+lv1")
+        assert headed in bug_report(replace(finding(), oracle=oracle), verdict, INFO, "", parts)
 
 
 def test_a_script_that_knows_no_right_module_says_what_its_end_means() -> None:
@@ -270,12 +272,9 @@ def test_names_in_a_cause_are_code_without_escapes() -> None:
 
 
 def test_a_short_script_stands_in_it_with_what_changes() -> None:
-    parts = replace(
-        script().parts, ending=Ending("AttributeError"), change="-lv = R.nn.pixel_shuffle(x)", numbers="a, b"
-    )
+    parts = replace(script().parts, ending=Ending("AttributeError"), change="-lv = R.nn.pixel_shuffle(x)")
     report = bug_report(finding(), VERDICT, INFO, "import tvm\n", parts)
     assert "```python\nimport tvm\n```" in report
-    assert "### Actual behavior\n\nA, b.\n" in report
     assert "### Before and after\n\n```diff\n-lv = R.nn.pixel_shuffle(x)\n```" in report
     assert "minimized to the module above" in report
     stopped = replace(finding(), note="minimization stopped at its limit after 108 queries")
@@ -309,7 +308,7 @@ def test_what_was_not_made_smaller_says_so_and_how_to() -> None:
             in report
         )
         assert "minimized to" not in report
-        assert "Severity: S3, a crash on an ordinary program (estimated).\n" in report
+        assert "Severity: S3, a crash (estimated).\n" in report
 
 
 CAUSE = Cause("c", "It reads x.", "src/relax/a.cc: A::B; python/tvm/relax/op/_op_gradient.py: where_grad", "Read y.")
@@ -443,7 +442,7 @@ def test_a_long_script_is_attached_and_not_in_the_issue() -> None:
     long = script().text + "".join(f"# {number}\n" for number in range(20_000))
     scripted = replace(finding(), repro="repros/x.py")
     for parts in (script().parts, replace(script().parts, ending=Ending("AttributeError"))):
-        grown = replace(parts, module=long, change="+ x\n" * 20_000, numbers="1.0, " * 20_000)
+        grown = replace(parts, module=long, change="+ x\n" * 20_000)
         report = bug_report(scripted, VERDICT, INFO, long, grown)
         assert len(report) < 20_000
         assert "The script, `repros/x.py` of the campaign, is attached" in report
@@ -461,7 +460,7 @@ def test_the_words_of_a_campaign_are_no_markup_and_tell_nobody() -> None:
         "$x$ \\* &lt; *b* _c_"
     )
     words = Words(evil, evil, evil, "x](http://evil)")
-    parts = replace(script().parts, words=words, numbers="")
+    parts = replace(script().parts, words=words)
     bad = replace(finding(), culprit="a` ![p](http://evil/p.png)")
     report = bug_report(bad, VERDICT, INFO, "import tvm\n", parts, Bisected(evil, ((evil, evil),)))
     prose = re.sub(r"^(`{3,}).*?^\1$", "", report, flags=re.MULTILINE | re.DOTALL)
@@ -545,20 +544,20 @@ def test_where_it_is_reported_stands_first(tmp_path: Path) -> None:
 
 def test_the_severity_stands_below_the_title_in_words_and_no_id_of_ours() -> None:
     report = bug_report(finding(), VERDICT, INFO, script().text, script().parts)
-    assert report.splitlines()[2] == "Severity: S3, a crash on an ordinary program (estimated)."
+    assert report.splitlines()[2] == "Severity: S3, a crash (estimated)."
     assert finding().id not in report
     for grade, oracle, kind, said in (
         ("S1", "crash", "", "silently wrong results on ordinary inputs"),
         ("S4", "mutation", "", "a modified input that needs a rare construct or order of passes"),
-        ("S3", "numeric", "does-not-build", "a failed build on an ordinary program"),
-        ("S3", "well-formed", "ill-formed", "an ill-formed module on an ordinary program"),
-        ("S3", "locality", "InternalError", "a crash on an ordinary program"),
+        ("S3", "numeric", "does-not-build", "a failed build"),
+        ("S3", "well-formed", "ill-formed", "an ill-formed module"),
+        ("S3", "locality", "InternalError", "a crash"),
         ("S5", "roundtrip", "", "a minor defect"),
-        ("S3", "postcondition", "not-done", "a broken promise on an ordinary program"),
+        ("S3", "postcondition", "not-done", "a broken promise"),
     ):  # fmt: skip
         verdict = replace(VERDICT, oracle=OracleName(oracle), evidence=Evidence(kind, ""))
         assert Severity(grade).words(verdict) == said
     for kind, death, said in (("hang", Death.HANG, "a hang"), ("SIGSEGV", Death.SIGNAL, "a crash")):
         died = replace(VERDICT, oracle=OracleName.NUMERIC, evidence=Evidence(kind, "", details=Details(death=death)))
-        assert Severity.S3.words(died) == f"{said} on an ordinary program"
+        assert Severity.S3.words(died) == f"{said}"
     assert "Found by fuzzing with relaxfuzz; minimized to " in report

@@ -15,7 +15,7 @@ from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.source import literal_of, module_source
 from fuzzer.repro.module.tvmscript import comes_back, plain_lines, shortest
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.short.before import sources_of
+from fuzzer.repro.short.before import source_of, sources_of
 from relaxkit.ir.walk import places
 
 
@@ -169,8 +169,10 @@ def test_what_text_cannot_give_is_built_and_the_script_says_why() -> None:
     module = unparsable()
     source = module_source(module)
     assert not source.text
-    assert "TVMScript cannot represent this module" in source.remarks[0]
+    assert "TVM's own TVMScript of this module does not give it back: " in source.remarks[0]
     assert "inspect" in source.remarks[0]
+    short = source_of(module, "Before")
+    assert short.startswith("# Built node by node: TVM cannot parse the TVMScript that it prints of this module.\n")
     assert any("tensor_stride_i" in line for line in source.remarks), "people see it as text nevertheless"
     names: dict[str, Any] = {"tvm": tvm, "relax": relax}
     exec(source.builder, names)

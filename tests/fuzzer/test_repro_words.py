@@ -78,7 +78,7 @@ CASES = [
         Evidence(
             "not-equal", "another Function", expected="no change after 1 run", observed="first mismatch at x\nmore"
         ),
-        "another Function; first mismatch at x",
+        "first mismatch at x",
     ),
     (
         OracleName.POSTCONDITION,

@@ -101,6 +101,8 @@ def test_a_short_script_shows_a_planted_bug_and_its_absence(planted: Planted, tm
     assert "load_json" not in script.text or planted.oracle is OracleName.ROUNDTRIP
     imported = {node.module for node in ast.walk(ast.parse(script.text)) if isinstance(node, ast.ImportFrom)}
     assert imported <= {"tvm", "tvm.script", Path(planted.file).stem}, "no harness"
+    if planted.oracle in (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.ENVIRONMENT):
+        assert "\n-" in script.change, "the lines of both runs, though the pass only adds some"
     mended = script.text.replace(f"{planted.factory}()", f"{planted.factory}_clean()")
     mended = mended.replace(f"import {planted.factory}\n", f"import {planted.factory}_clean\n")
     gone = run(mended, script.ending, tmp_path)
@@ -706,7 +708,8 @@ def test_the_changed_lines_are_those_of_the_pass_at_fault_and_relax_functions_co
         "            R.const(1.0, 'float32'), output_format='tensorflow')\n        return x\n"
     )
     legalized = relax.transform.LegalizeOps()(module)
-    scene: Any = SimpleNamespace(failure=SimpleNamespace(died=False), judged=())
+    failure: Any = SimpleNamespace(died=False)
+    scene = Scene(failure, str(tvm.ir.save_json(module)), (), ())
     told = _change(scene, Showing((), Ending(), compared=(module, legalized)))
     assert told.splitlines()[-1] == "... and adds 1 PrimFunc"
     assert "-        lv" in told
@@ -716,7 +719,6 @@ def test_the_changed_lines_are_those_of_the_pass_at_fault_and_relax_functions_co
 
     legalize = PassRef("LegalizeOps", "relax.transform.LegalizeOps()")
     purity = PassRef("RemovePurityChecking", "relax.transform.RemovePurityChecking()")
-    failure: Any = SimpleNamespace(died=False)
     prepared = Scene(failure, str(tvm.ir.save_json(module)), (legalize,), (purity,))
     told = _change(prepared, Showing((), Ending()))
     assert "force_pure" in told

@@ -4,6 +4,7 @@ from dataclasses import replace
 from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.repro.markdown import escaped
 from fuzzer.store.writer import FindingState
+from oracles.core.verdict import Details
 from reports.markdown import fenced, render_markdown
 from reports.tables import Report
 
@@ -62,10 +63,10 @@ def test_findings_show_signature_repro_and_module(report: Report) -> None:
 
 
 def test_what_the_pass_changes_is_shown_and_the_numbers(report: Report) -> None:
-    parts = ScriptParts(
-        "x", False, Words("t", "e", "o"), change="-lv = R.abs(x)\n+lv = R.negative(x)", numbers="-2, got -3"
-    )
+    parts = ScriptParts("x", False, Words("t", "e", "-3 for -2"), change="-lv = R.abs(x)\n+lv = R.negative(x)")
     first, *rest = report.findings
-    text = render_markdown(replace(report, findings=[replace(first, parts=parts), *rest]), lambda _: "")
+    numbers = replace(first.evidence, details=Details(numbers=("[]", "-2", "-3", "-3")))
+    first = replace(first, parts=parts, evidence=numbers)
+    text = render_markdown(replace(report, findings=[first, *rest]), lambda _: "")
     assert "```diff\n-lv = R.abs(x)\n+lv = R.negative(x)\n```" in text
-    assert "-2, got -3" in text
+    assert "-3 for -2" in text

@@ -53,15 +53,9 @@ def examine(out: Path) -> list[HealthCheck]:
     from fuzzer.doctor import tvm as doctor_tvm
 
     return [
-        machine.platform(),
-        *doctor_tvm.checks(),
-        machine.cxx(),
-        machine.processors(),
-        machine.memory(),
-        machine.out_directory(out),
-        machine.temporary_directory(),
-        *machine.extras(),
-    ]
+        machine.platform(), *doctor_tvm.checks(), machine.cxx(), machine.processors(), machine.memory(),
+        machine.out_directory(out), machine.temporary_directory(), *machine.extras(),
+    ]  # fmt: skip
 
 
 def worst(checks: list[HealthCheck]) -> Health:

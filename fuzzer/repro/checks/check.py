@@ -129,16 +129,13 @@ def error_line(evidence: Evidence) -> str:
 
 
 def seen_line(evidence: Evidence) -> str:
-    """Return the first line of what was seen."""
-    return evidence.observed.partition("\n")[0]
-
-
-def other_run(evidence: Evidence) -> str:
-    """Tell what a further run gave: an error, or another module and where it differs first."""
-    seen = seen_line(evidence)
-    if evidence.kind in (NOT_EQUAL, "ill-formed"):
-        return f"{evidence.message}; {seen}" if seen and seen != evidence.message else evidence.message
-    return error_line(evidence)
+    """Return the first line of what was seen; of results that differ, both values and where."""
+    if not evidence.details.numbers:
+        return evidence.observed.partition("\n")[0]
+    path, expected, seen, _ = evidence.details.numbers
+    value, _, counted = seen.partition("; ")
+    place = f"output {path.strip('[]').replace(', ', '.')}: " if path not in ("", "[]") else ""
+    return f"{place}{value} instead of {expected}{f'; {counted}' if counted else ''}"
 
 
 def fragments(message: str) -> list[str]:

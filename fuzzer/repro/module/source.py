@@ -48,7 +48,7 @@ def module_source(module: Any) -> ModuleSource:
             why = f"what is read back differs at {_first_line(found[0]) if found else 'the name of a local function'}"
     except Exception as error:
         why = f"{type(error).__name__}: {_first_line(error)}"
-    why = f"TVMScript cannot represent this module: {why}"
+    why = f"TVM's own TVMScript of this module does not give it back: {why}"
     shown = _shown(module)
     try:
         builder = building(module)

@@ -43,7 +43,6 @@ def source_of(module: Any, name: str) -> str:
     return next(text for text, equal in sources_of(module, name) if equal)
 
 
-BUILT = "Built node by node"
 _READ_OTHERWISE = "TVM parses this module's TVMScript into a different module"
 
 
@@ -78,7 +77,7 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
     except Unsayable:
         raise
     except Exception:  # what TVM cannot print is built
-        yield _built(module, name, "TVMScript cannot represent this module"), True
+        yield _built(module, name, "TVM cannot print this module as TVMScript"), True
         return
     equal = None
     for text in dict.fromkeys((_without_annotations(plain), plain)):
@@ -92,7 +91,7 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
     why = "TVMScript gives each use its own constant" if equal else _READ_OTHERWISE
     if equal is None:
         empty = "TVMScript knows no names in a class of no functions"
-        why = "TVMScript cannot represent this module" if _FUNCTION.search(plain) else empty
+        why = "TVM cannot parse the TVMScript that it prints of this module" if _FUNCTION.search(plain) else empty
     yield _built(module, name, why), True
 
 
@@ -120,7 +119,8 @@ def _built(module: Any, name: str, why: str) -> str:
     """Return the function that builds the module node by node, and its call."""
     function = building(module).replace('    """The module that shows the defect, node by node."""\n', "", 1)
     made = f"{name.lower()}()"
-    return f"# {BUILT}: {why}.\n{function.replace('given_module()', made, 1).rstrip()}\n\n\n{name} = {made}\n"
+    function = function.replace("given_module()", made, 1).rstrip()
+    return f"# Built node by node: {why}.\n{function}\n\n\n{name} = {made}\n"
 
 
 def _reads_back(text: str, names: dict[str, Any], module: Any) -> bool | None:

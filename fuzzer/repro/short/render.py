@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.core.installed import installed, pip_command
-from fuzzer.core.text import counted, first_line
+from fuzzer.core.text import counted, first_line, first_lines
 from fuzzer.findings.assessment import Culprit
 from fuzzer.findings.script_parts import Ending, Nearest, ShortForms, ShortScript
 from fuzzer.repro.bundle import OPTIONAL, import_lines
@@ -24,7 +24,7 @@ from fuzzer.repro.module.format import WIDTH, wrapped
 from fuzzer.repro.module.tvmscript import plain_lines
 from fuzzer.repro.nearest.edits import edits_between
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.short.before import BUILT, as_read, sources_of
+from fuzzer.repro.short.before import as_read, sources_of
 from fuzzer.repro.short.numeric import of_the_machine
 from fuzzer.repro.short.scene import BEFORE, Scene, Showing, scenes
 from fuzzer.repro.table import OracleForms, forms_of, words_of
@@ -79,11 +79,11 @@ def short_forms(
     scripts = tuple(found[each] for each in order if sizes[each] <= MOST_LINES)
     if found and not scripts:
         why = f"it would have {min(sizes)} lines"
-    return ShortForms(scripts[:_TRIED], why, _numbers(failure))
+    return ShortForms(scripts[:_TRIED], why)
 
 
 def _written(
-    scene: Scene, showing: Showing, forms: OracleForms, head: Callable[[bool], list[str]], passing: Any
+    scene: Scene, showing: Showing, forms: OracleForms, head: Callable[[], list[str]], passing: Any
 ) -> Iterator[ShortScript]:
     module = scene.fresh() if showing.module is None else showing.module
     acts = _dying(scene.failure, forms, showing) if scene.failure.died else showing
@@ -99,13 +99,13 @@ def _written(
         guard = _guard() if any("_json(" in line for line in body) else []
         imports = _imports("\n".join([*user, *guard, front, *body]))
         remark = [f"# {acts.remark}"] if acts.remark else []
-        text = "\n".join([*head(BUILT not in front), *remark, *imports, *user, *guard, "", front, "", ""])
+        text = "\n".join([*head(), *remark, *imports, *user, *guard, "", front, "", ""])
         shown = body[: len(prepared) + acts.ending.line]
         first = len(text.splitlines()) + sum(len(each.splitlines()) for each in shown)
         ending = replace(acts.ending, line=first + 1)
         text += "\n".join(body) + "\n"
         near = None if passing is None or showing.module is not None else _edited(text, before, passing)
-        yield ShortScript(text, ending, _change(scene, showing), near, BUILT in front)
+        yield ShortScript(text, ending, _change(scene, showing), near)
 
 
 def _guard() -> list[str]:
@@ -146,9 +146,7 @@ def _dying(failure: FailingCase, forms: OracleForms, showing: Showing) -> Showin
     return replace(showing, ending=Ending(), remark=f"The process exits with code {details.code}.")
 
 
-def _head(
-    failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str, ordinary: bool
-) -> list[str]:
+def _head(failure: FailingCase, forms: OracleForms, assessment: Assessment | None, title: str) -> list[str]:
     words = words_of(failure.verdict, title)
     kind, numbers = failure.evidence.kind, failure.evidence.details.numbers
     source = "" if failure.died else forms.sources.get(kind, forms.source)
@@ -159,7 +157,7 @@ def _head(
         due = "the program runs" if machine else words.expected.rstrip(".")  # no pass is shown before which it did
         expected = f"{due}{f' ({source})' if source else ''}"
     told = f"tvm {metadata.version('apache-tvm')}, target llvm. Expected: {expected}."
-    severity = "" if assessment is None else assessment.told(failure.verdict, ordinary)
+    severity = "" if assessment is None else assessment.told(failure.verdict)
     return [*_comment(title, 2), *_comment(told, 2), *_comment(severity, 3)]
 
 
@@ -176,15 +174,15 @@ def _imports(body: str) -> list[str]:
 
 
 def _change(scene: Scene, showing: Showing) -> str:
-    """Return the changed lines of the two modules that a script compares; empty where there is nothing to compare.
+    """Return the changed lines of the two modules that a script compares, else of those before and after its passes.
 
     Relax functions come first; added kernels are counted if there is no room. Of a call alone, a kernel says nothing.
     """
-    alone = showing.module is not None and showing.compared is None
-    if scene.failure.died or alone or (showing.compared is None and not scene.judged):
+    compared = None if scene.failure.died else scene.compared(showing)
+    if scene.failure.died or (compared is None and (showing.module is not None or not scene.judged)):
         return ""
     try:
-        left, right = showing.compared or (replace(scene, judged=()).after, scene.after)
+        left, right = compared or (replace(scene, judged=()).after, scene.after)
         before, after = (_functions(plain_lines(each)) for each in (left, right))
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
@@ -195,8 +193,7 @@ def _change(scene: Scene, showing: Showing) -> str:
         first, rest = rest, []
     if rest and added and len(first) + len(rest) > _CHANGED_LINES:
         rest = [f"... and adds {counted(len(added), 'PrimFunc')}"]
-    more = [f"... {len(first) - _CHANGED_LINES} more lines"] if len(first) > _CHANGED_LINES else []
-    return "\n".join([*first[:_CHANGED_LINES], *more, *rest])
+    return "\n".join([*first_lines(first, _CHANGED_LINES), *rest])
 
 
 def _functions(lines: list[str]) -> dict[str, list[str]]:
@@ -209,9 +206,3 @@ def _functions(lines: list[str]) -> dict[str, list[str]]:
 def _differences(before: dict[str, list[str]], after: dict[str, list[str]], names: Set[str]) -> list[str]:
     left, right = ([line for name in each if name in names for line in each[name]] for each in (before, after))
     return list(difflib.unified_diff(left, right, lineterm="", n=1))[2:]
-
-
-def _numbers(failure: FailingCase) -> str:
-    numbers: Any = failure.evidence.details.numbers
-    place = f"output {numbers[0].strip('[]').replace(', ', '.')}: " if numbers and numbers[0] not in ("", "[]") else ""
-    return f"{place}expected {numbers[1]}, got {numbers[2]}" if numbers else ""

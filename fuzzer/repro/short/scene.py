@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from tvm_ffi.serialization import from_json_graph_str
 
 from fuzzer.core.text import first_line, without_headers
 from fuzzer.findings.script_parts import Ending
-from fuzzer.repro.checks.check import FailingCase
+from fuzzer.repro.checks.check import FailingCase, seen_line
 from fuzzer.repro.module.format import WIDTH
 from fuzzer.repro.short.passes import WrittenPass, edited, plainer, written
 from oracles.core.evidence import evidence_of
@@ -43,7 +45,7 @@ class Showing:
         ending: How the process ends while the defect is there; its line counts from the first of ``lines``.
         definitions: What must be defined first.
         second: What stands behind the module, such as a second one.
-        compared: Two modules whose difference is the evidence; the module and what the passes make of it when ``None``.
+        compared: Two modules whose difference is the evidence; those of the last line, or of the passes, when ``None``.
         module: Stands in the place of the scene's module.
         remark: A line for the script's head, on how it ends.
     """
@@ -82,9 +84,8 @@ class Scene:
 
     @property
     def seen(self) -> str:
-        """What is expected, and what was seen instead."""
-        numbers = self.failure.evidence.details.numbers
-        return f"expected {numbers[1]}, got {numbers[2]}" if numbers else self.failure.evidence.observed
+        """What was seen."""
+        return seen_line(self.failure.evidence)
 
     @property
     def subject(self) -> str:
@@ -120,6 +121,17 @@ class Scene:
         if inside.module is None or outside.module is None:
             return inside.error is None or outside.error is None or inside.error.message != outside.error.message
         return not structural_equal(inside.module, outside.module, map_free_vars=True)  # a pass may leave some
+
+    def compared(self, showing: Showing) -> tuple[Any, ...] | None:
+        """Return the two modules that the last line asserts to be equal, as the lines make them; if it does so."""
+        found = re.match(r" *tvm\.ir\.assert_structural_equal\((\w+), (\w+)\)", "".join(showing.lines[-1:]))
+        if showing.compared is not None or found is None or self.failure.verdict.oracle is OracleName.POSTCONDITION:
+            return showing.compared
+        known = {**namespace(), BEFORE: self.fresh() if showing.module is None else showing.module}
+        known |= {ref.factory[1]: load_factory(ref.target) for ref in (*self.prepare, *self.judged) if ref.is_user}
+        with contextlib.suppress(Exception):  # what the assertion raises
+            exec("\n".join([self.definitions, showing.definitions, *self.prepared(), *showing.lines]), known)
+        return known.get(found[2]), known.get(found[1])
 
     def prepared(self) -> list[str]:
         """Write the lines that prepare the module."""

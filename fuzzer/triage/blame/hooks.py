@@ -31,13 +31,13 @@ def gradient(failed: FailedCase) -> Blame:
 
 def hook_wrong(failed: FailedCase) -> Blame | None:
     """Blame the function of an operator that the pass only calls, where that gives something else than is asked."""
-    what = "it drops an operand, an attribute or the operator, or its result has another form than the call"
     judged, silent = failed.step.ref.name, failed.verdict.oracle is not OracleName.CRASH
     for call, hook in _hooked(failed.step.contract.hook, expressions_in(failed.given)):
         with contextlib.suppress(Exception):  # what it raises was asked for before
             if hook.is_wrong(call):
                 has = operator_has(operator_of(call), hook.attribute)
-                return _of_hook(hook, call, f"{judged} calls it, and {what if has else 'there is none'}", silent)
+                what = "its result is wrong already" if has else "there is none"
+                return _of_hook(hook, call, f"{judged} calls it, and {what}", silent)
     return None
 
 

@@ -63,6 +63,10 @@ DTYPE = "x: R.Tensor((2, 3), 'float16'), y: R.Tensor((2, 3), 'float16')"
             "moves relax.exp before relax.tanh", "on relax.exp",
         ),
         (
+            module("lv = R.add(x, R.const(1.0))\nreturn lv"), module("lv = R.add(x, R.const(2.0))\nreturn lv"),
+            "gives relax.add another constant as x2", "when x2 of relax.add is a constant",
+        ),
+        (
             module("return x"), module("return x", DTYPE),
             "changes the type of x from float32 to float16 (shape (2, 3))",
             "on a tensor of float32",
