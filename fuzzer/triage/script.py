@@ -15,7 +15,7 @@ from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.repro.nearest.search import NEAREST_SECONDS, nearest_passing
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.run import ReproResult, check_text
-from fuzzer.repro.seen import as_seen
+from fuzzer.triage.seen import as_seen
 from fuzzer.worker.child import Elsewhere
 from relaxkit.files import make_directory, write_atomically
 

@@ -13,8 +13,8 @@ from fuzzer.core.case import Case, judge_case
 from fuzzer.findings.script_parts import Ending
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.run import ReproResult
-from fuzzer.repro.seen import as_seen
 from fuzzer.triage.script import repro_script
+from fuzzer.triage.seen import as_seen
 from oracles.core.verdict import Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
@@ -86,13 +86,15 @@ def test_numbers_are_read_at_the_first_place_that_the_script_printed() -> None:
         ("ill-formed", "DataflowVar lv is not defined.", ""),
         ("ill-formed", "Function 0x5577 is given DataflowVar lv", ""),
         ("not-equal", "the modules differ", ""),
-        ("ill-formed", "Function main:\n    lv1 = x\nis ill-formed", ""),
+        ("ill-formed", "Function main:\n    lv1 = x\nis ill-formed", "Function main:\n    lv = x\nis ill-formed"),
     ],
 )
 def test_a_message_is_the_one_that_the_script_printed(kind: str, message: str, own: str) -> None:
     verdict = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "ConvertLayout", evidence=Evidence(kind, message))
     said = "DataflowVar lv is not defined. Function 0x12ab is given DataflowVar lv"
-    script = ReproResult(1, "", f"ValueError: {own or said}\n", Ending("ValueError", ("is not defined",)))
+    script = ReproResult(
+        1, "", f"ValueError: {own or said}\n[09:19:57] a.cc:67: left\n", Ending("ValueError", ("is not defined",))
+    )
     assert as_seen(verdict, script).shown.message == (own or message)
 
 

@@ -12,6 +12,7 @@ from fuzzer.repro.run import ReproResult
 from oracles.core.verdict import Evidence, Verdict
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
+_LOGGED = re.compile(r"^\[\d\d:\d\d:\d\d\] .*\n?", re.MULTILINE)
 _ENOUGH = 100  # characters of a message
 _COUNT = re.compile(r"^Mismatched elements: (\d+) / (\d+)", re.MULTILINE)
 _PLACE = re.compile(r"^ (\[[\d, ]+\]): (\S+) \(ACTUAL\), (\S+) \(DESIRED\)$", re.MULTILINE)
@@ -30,13 +31,14 @@ def as_seen(verdict: Verdict, result: ReproResult) -> Verdict:
 
 
 def _message(evidence: Evidence, result: ReproResult) -> str:
-    """Return the message of TVM's error: the one that was raised, unless it says the same in more words."""
+    """Return the message of TVM's error: the one that was raised, unless it begins in the same way."""
     of_tvm = result.ending is not None and evidence.kind in (result.ending.error, "ill-formed")
     texts = evidence.message, without_source(result.errors)
     told, printed = (" ".join(_ADDRESS.sub("", plain(each)).split()) for each in texts)
-    if not of_tvm or "\n" in evidence.message or told[:_ENOUGH].rstrip(" .:") in printed:  # a module has many lines
+    if not of_tvm or not result.raised or told[:_ENOUGH].rstrip(" .:") in printed:
         return evidence.message
-    return result.raised.partition(": ")[2].strip(" :") or evidence.message
+    raised = result.raised + result.errors.rpartition(result.raised)[2]
+    return _LOGGED.sub("", raised).partition(": ")[2].strip(" :\n")
 
 
 def _numbers(numbers: tuple[str, ...], count: re.Match[str]) -> tuple[str, ...]:
