@@ -86,7 +86,7 @@ def failure_text(
     left = _MOST_LINES - beside - len(above) - len(tail) - 1
     lines = _changed_lines(script.parts.change)
     what = "what the second run changes:" if seen.oracle is OracleName.IDEMPOTENCE else "what the pass changes:"
-    changed = _changed(what, lines, left // 2)
+    changed = _changed(what, lines, max(left // 2, _LEAST_LINES))
     shown = _shortened(module, " in the script", left - len(changed), [line[1:].strip() for line in lines])
     return "\n".join([*above, *shown, *changed, "", *tail])
 
@@ -113,8 +113,8 @@ def _changed_lines(change: str) -> list[str]:
 
 def _changed(what: str, lines: list[str], most: int) -> list[str]:
     """Write the first of the changed lines."""
-    more = [f"... {len(lines) - most + 3} more lines"] if len(lines) + 2 > most else []
-    return ["", what, *lines[: most - 2 - len(more)], *more] if lines else []
+    shown = lines if len(lines) < most else [*lines[: most - 3], f"... {len(lines) - most + 3} more lines"]
+    return ["", what, *shown] if lines else []
 
 
 def _accepted(verdicts: Sequence[Verdict]) -> str:
@@ -168,7 +168,7 @@ def _shortened(module: str, elsewhere: str = "", most: int = 18, changed: Sequen
     if (begins := "@I.ir_module") in lines and any(line.startswith("metadata = ") for line in lines):
         lines = lines[lines.index(begins) :]  # large constants come first, and would be all that is shown
     lines, most = [*itertools.dropwhile(lambda line: line[:1] in ("", "#"), lines)], max(most, _LEAST_LINES)
-    if len(lines) <= most:
+    if len(lines) <= most + 1:  # to hide two lines would save one
         return lines
     public = next((n for n, line in enumerate(lines, 2) if line.strip() == "@R.function"), 0)
     places = (n for text in changed for n, line in enumerate(lines) if line.strip() and text.startswith(line.strip()))

@@ -46,7 +46,8 @@ def test_only_changed_lines_are_shown_and_at_most_so_many() -> None:
     assert _changed("what:", _changed_lines(""), 9) == []
     lines = _changed_lines("@@ -1,2 +1,3 @@\n def main():\n-    a\n+    b\n+    c")
     assert _changed("what:", lines, 5) == ["", "what:", "-    a", "+    b", "+    c"]
-    assert _changed("what:", lines, 4) == ["", "what:", "-    a", "... 2 more lines"]
+    assert _changed("what:", lines, 4) == _changed("what:", lines, 5), "two lines would be hidden to save one"
+    assert _changed("what:", lines, 3) == ["", "what:", "... 3 more lines"]
 
 
 def test_lines_that_change_only_a_type_are_shown_last() -> None:
@@ -78,9 +79,10 @@ def test_a_public_function_is_shown_of_a_module_that_is_cut_where_no_line_change
 def test_a_module_is_shown_without_what_stands_above_it() -> None:
     module = "# from tvm.script import ir as I\n\n" + "\n".join(f"line {n}" for n in range(8))
     assert _shortened(module) == [f"line {n}" for n in range(8)]
-    assert _shortened(module, " in the script", 7) == [
-        *(f"line {n}" for n in range(6)),
-        "# 2 more lines in the script",
+    assert _shortened(module, " in the script", 7) == _shortened(module), "two lines would be hidden to save one"
+    assert _shortened(module, " in the script", 6) == [
+        *(f"line {n}" for n in range(5)),
+        "# 3 more lines in the script",
     ]
     assert len(_shortened(module, most=1)) == 6
 
