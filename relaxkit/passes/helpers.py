@@ -50,7 +50,8 @@ def relaid(module: Any, layout: str) -> Any:
     named, kernels, layouts = module.clone(), {}, {}
     for var in laid_out(module):
         kernel = module[var]
-        schedule, given = tvm.s_tir.Schedule(kernel), dict[int, Any]()
+        schedule = tvm.s_tir.Schedule(kernel)
+        given: dict[int, Any] = {}
         suggested = relax.analysis.suggest_layout_transforms(kernel, [index_map(kernel, layout)])
         for block, transforms in suggested.items():
             for laid, transform in transforms.items():

@@ -90,6 +90,17 @@ def test_a_large_constant_of_one_value_is_short() -> None:
     tvm.ir.assert_structural_equal(load(source.text), module)
 
 
+def test_a_large_constant_of_one_value_is_built_as_short() -> None:
+    module = with_constant(np.ones((16, 16), "float32"))
+    text = building(module)
+    assert 'relax.const([[1.0] * 16] * 16, "float32")' in text
+    names: dict[str, Any] = {"tvm": tvm, "relax": relax}
+    exec(text, names)
+    tvm.ir.assert_structural_equal(names["given_module"](), module)
+    with pytest.raises(Unsayable, match="a large constant"):
+        building(with_constant(np.arange(256, dtype="float32").reshape(16, 16)))
+
+
 def test_another_large_constant_is_one_line() -> None:
     module = with_constant(np.arange(1000, dtype="float32").reshape(10, 100))
     source = module_source(module)

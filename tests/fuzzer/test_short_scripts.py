@@ -466,6 +466,28 @@ def test_the_type_of_a_gradient_is_compared_with_that_of_its_parameter(tmp_path:
     assert "assert gradients[0].numpy().dtype == args[0].dtype" in shown(case, verdict, tmp_path).text
 
 
+HALVED = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def f1(p0: R.Tensor((), "float32"), p1: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        return R.const(1.0, "float32")
+
+    @R.function
+    def main(p2: R.Tensor((), "float32"), p3: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
+        cls = Module
+        closure = R.make_closure(cls.f1, (p3,))
+        return R.invoke_pure_closure(closure, (p2,), (R.Tensor((), "float32"),))
+"""
+
+
+def test_an_argument_that_a_pass_takes_in_another_dtype_is_cast(tmp_path: Path) -> None:
+    expression = 'relax.transform.ToMixedPrecision(fp16_input_names=["p3"])'
+    case, verdict = failing_numerically(HALVED, "ToMixedPrecision", expression, 1)
+    called = 'vm["main"](args[0], tvm.runtime.tensor(args[1].numpy().astype("float16")))'
+    assert called in shown(case, verdict, tmp_path).text
+
+
 VARIANCE = """
 @I.ir_module
 class Module:

@@ -241,6 +241,29 @@ def test_a_suggestion_that_fails_is_one_call() -> None:
     assert check_text(script.text, script.ending).confirmed
 
 
+@I.ir_module
+class Scalar:
+    @T.prim_func(private=True, s_tir=True)
+    def add(x1: T.Buffer((2,), "float32"), x: T.Buffer((), "float32"), out: T.Buffer((2,), "float32")):
+        for i in range(2):
+            with T.sblock("add"):
+                at = T.axis.spatial(2, i)
+                out[at] = x1[at]
+
+    @R.function
+    def main(x: R.Tensor((), "float32"), x1: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        return R.call_tir(Scalar.add, (x1, x), R.Tensor((2,), "float32"))
+
+
+def test_a_script_has_a_copy_of_what_lays_out_anew_and_it_runs() -> None:
+    name = "suggest_layout_transforms"
+    text = f'tvm.transform.module_pass(lambda mod, _: relaid(mod, "reversed"), opt_level=0, name="{name}")'
+    case, verdict = failing(Scalar, name, text, OracleName.NUMERIC)
+    script = short_forms(case, verdict).scripts[0]
+    assert 'After = relaid(Before, "reversed")' in script.text
+    assert check_text(script.text, script.ending).confirmed
+
+
 def test_a_script_has_a_copy_of_what_makes_records() -> None:
     name = "MetaScheduleApplyDatabase"
     text = f'tvm.transform.module_pass(lambda mod, _: tuned(mod, 3, "tir"), opt_level=0, name="{name}")'

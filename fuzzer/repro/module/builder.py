@@ -17,7 +17,7 @@ import tvm_ffi
 from tvm import relax
 
 from fuzzer.repro.module.format import wrapped
-from fuzzer.repro.module.tvmscript import shared_constants, shortest, target_text
+from fuzzer.repro.module.tvmscript import constant_source, shared_constants, shortest, target_text
 from relaxkit.ir.functions import closed, mentioned_functions
 
 _HEAD = '''\
@@ -420,6 +420,8 @@ def _constant(constant: Any) -> str:
         return f"tvm.ir.GenericConst(tvm.DataType({_quoted(value)}), relax.{type(constant.ty).__name__}())"
     if not isinstance(value, tvm.runtime.Tensor) or str(value.dtype) == "bfloat16":
         raise Unsayable("a constant that is not a plain tensor")
+    if (source := constant_source(constant)) and isinstance(constant.ty, relax.TensorType):
+        return f"relax{source[1:]}"
     array = value.numpy()
     if array.size > _LARGEST_CONSTANT or not isinstance(constant.ty, relax.TensorType):
         raise Unsayable("a large constant")

@@ -38,7 +38,7 @@ def readable(module: Any) -> str:
 
     Whether an equal module comes back is for the caller to see.
     """
-    return wrapped(unwrapped(module, _constant))
+    return wrapped(unwrapped(module, constant_source))
 
 
 def plain_lines(module: Any) -> list[str]:
@@ -52,7 +52,7 @@ def _summary(item: Any) -> str:
     if not isinstance(value, tvm.runtime.Tensor):
         return ""
     array = value.numpy()
-    if array.size <= _SUMMARY_ELEMENTS and (text := _constant(item)):
+    if array.size <= _SUMMARY_ELEMENTS and (text := constant_source(item)):
         return text
     first = ", ".join(map(str, array.flat[:_SUMMARY_ELEMENTS]))
     return f'R.const([{first}{", ..." * (array.size > _SUMMARY_ELEMENTS)}] of shape {array.shape}, "{value.dtype}")'
@@ -121,8 +121,8 @@ def _compact(found: re.Match[str]) -> str:
     return f'metadata = tvm.ir.load_json("""{body}""")\n'
 
 
-def _constant(item: Any) -> str:
-    """Source of a constant tensor; empty when it is none, or not short."""
+def constant_source(item: Any) -> str:
+    """Return the source of a constant tensor; empty when it is none, or not short."""
     value = getattr(item, "value", None)
     if not isinstance(value, tvm.runtime.Tensor):
         return ""

@@ -16,7 +16,7 @@ from fuzzer.repro.short.scene import BEFORE, Scene, Showing, commented, failing
 from fuzzer.repro.short.structure import shown
 from oracles.calling.frame import Adapter
 from oracles.calling.lazy import SUFFIX, LazyGetInput, LazySetOutput, LazyTransformParams
-from oracles.calling.parameters import BindParams, BundleModelParams, LiftTransformParams
+from oracles.calling.parameters import BindParams, BundleModelParams, CastParams, LiftTransformParams
 from oracles.measure.comparison import is_floating
 from oracles.measure.original import Entry
 from relaxkit.ir.operator_facts import device_index
@@ -200,7 +200,18 @@ def _bound(adapter: Any, entry: Entry, called: str) -> str:
     return f"after = {called}({kept})"
 
 
+def _cast(adapter: Any, entry: Entry, called: str) -> str:
+    given = [f"args[{index}]" for index in range(len(entry.arguments))]
+    for index, dtype in enumerate(adapter.dtypes.get(entry.symbol, ())):
+        if isinstance(dtype, tuple):
+            raise Unsayable("a tuple whose tensors may take other dtypes")
+        if dtype not in (None, str(getattr(entry.arguments[index], "dtype", dtype))):
+            given[index] = f'tvm.runtime.tensor(args[{index}].numpy().astype("{dtype}"))'
+    return f"after = {called}({', '.join(given)})"
+
+
 _CONVENTIONS: dict[type, Callable[[Any, Entry, str], str]] = {
+    CastParams: _cast,
     LiftTransformParams: _lifted,
     BundleModelParams: lambda _, entry, called: "after = {0}(*args[:{1}], args[{1}:])".format(called, _inputs(entry)),
     LazyGetInput: lambda _, entry, called: (
