@@ -46,6 +46,13 @@ INLINE = (
 
 
 @I.ir_module
+class Sorted:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return R.sort(x)
+
+
+@I.ir_module
 class Overwriting:
     @T.prim_func(private=True, s_tir=True)
     def kernel(a: T.handle):
@@ -306,6 +313,18 @@ def test_what_a_text_makes_of_the_module_first_stands_in_the_module() -> None:
     assert alone == PassRef("AttachGlobalSymbol", "relax.transform.AttachGlobalSymbol()")
     for plain in ("relax.transform.FuseOps()", _PREFIXED.format(call="relax.transform.FuseOps()(mod)")):
         assert edited(PassRef("FuseOps", plain)) is None
+
+
+def test_what_builds_before_the_pass_is_the_module_that_the_pass_is_not_given() -> None:
+    """A prefix of symbols, which the pass is given with the module, keeps that from being built without the pass."""
+
+    text = _PREFIXED.format(call='relax.transform.AttachGlobalSymbol()(mod.with_attr("system_lib_prefix", "lib_"))')
+    case, verdict = failing(
+        Sorted, "AttachGlobalSymbol", text.replace('"P"', '"AttachGlobalSymbol"'), OracleName.NUMERIC
+    )
+    script = short_forms(case, verdict).scripts[0]
+    assert 'relax.build(Before, "llvm")  # builds\n' in script.text
+    assert check_text(script.text, script.ending).confirmed
 
 
 def test_dims_that_are_given_as_variables_are_given_by_name_where_that_will_do() -> None:

@@ -270,7 +270,7 @@ def scenes(failure: FailingCase) -> Iterator[Scene]:
         whole = whole[: len(stages) - len(plan.prepare)]
     place = len(plan.prepare) + (index or 0)
     if index is not None and len(stages) > place:
-        if (first := edited(whole[index])) is not None:
+        if failure.evidence.kind != "does-not-build" and (first := edited(whole[index])):  # what builds is not edited
             given, edit, alone = first
             changed = eval(edit, {**namespace(), given: from_json_graph_str(stages[place])})
             yield Scene(failure, str(tvm.ir.save_json(changed)), (), (alone,), index)
