@@ -32,7 +32,9 @@ class Severity(TextEnum):
     def words(self, verdict: Verdict) -> str:
         """Say it, of a failure, to somebody who does not know the classes."""
         keys = (verdict.shown.details.death or verdict.shown.kind, verdict.oracle)
-        return _WORDS[self].format(next((_LOUD[each] for each in keys if each in _LOUD), "a crash"))
+        said = _WORDS[self].format(next((_LOUD[each] for each in keys if each in _LOUD), "a crash"))
+        cosmetic = self is Severity.S5 and verdict.oracle is OracleName.ROUNDTRIP
+        return f"{said}: {_LOUD[OracleName.ROUNDTRIP]}" if cosmetic else said
 
 
 _WORDS = {

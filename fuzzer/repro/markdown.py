@@ -99,7 +99,7 @@ def bug_report(
     change = fenced(shorten(parts.change, _LONGEST_TEXT), "diff") if parts.change else ""
     lead = _TWO_MODULES.get(shown.kind, "") if change else ""
     change = f"{lead}\n\n{change}" if lead else change
-    if change and words.observed.rstrip(".") == words.title:  # which the lines say more of
+    if lead and words.observed.rstrip(".") == words.title:  # which the lines say more of
         actual, change = f"{actual}\n{change}", ""
     sections = [
         f"# {_title(words.title if own else words.headline)}\n",

@@ -155,6 +155,12 @@ def test_where_what_happens_is_the_title_the_changed_lines_stand_behind_it() -> 
     assert "### Before and after" not in report
 
 
+def test_what_a_pass_changes_stands_apart_from_what_it_should_not_have_done() -> None:
+    parts = replace(script().parts, change="-lv\n+lv1")
+    parts = replace(parts, words=replace(parts.words, observed=parts.words.title))
+    assert "### Before and after\n\n```diff" in bug_report(finding(), VERDICT, INFO, "", parts)
+
+
 def test_of_two_runs_that_must_agree_the_lines_are_not_called_those_of_a_pass() -> None:
     two = "### What differs\n\nWhat a run gives, and what the next one gives:\n\n```diff"
     one = "### Before and after\n\n```diff"
@@ -552,7 +558,8 @@ def test_the_severity_stands_below_the_title_in_words_and_no_id_of_ours() -> Non
         ("S3", "numeric", "does-not-build", "a failed build"),
         ("S3", "well-formed", "ill-formed", "an ill-formed module"),
         ("S3", "locality", "InternalError", "a crash"),
-        ("S5", "roundtrip", "", "a minor defect"),
+        ("S5", "roundtrip", "", "a minor defect: a failed round trip"),
+        ("S5", "environment", "", "a minor defect"),
         ("S3", "postcondition", "not-done", "a broken promise"),
     ):  # fmt: skip
         verdict = replace(VERDICT, oracle=OracleName(oracle), evidence=Evidence(kind, ""))
