@@ -136,6 +136,15 @@ def ids(directory: str, capsys: pytest.CaptureFixture[str], *options: str) -> li
     return [row["id"] for row in json.loads(capsys.readouterr().out)]
 
 
+def test_one_finding_is_shown_by_its_id(directory: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *_ = ids(directory, capsys)
+    for given, shown in ((second, second), (first[:9], first)):
+        assert main(["findings", directory, given, "--json"]) == 0
+        assert [row["id"] for row in json.loads(capsys.readouterr().out)] == [shown]
+    assert main(["findings", directory, "f" * 10]) == 2
+    assert "has an id that begins with 'ffffffffff'" in capsys.readouterr().err
+
+
 HARD, _, OURS, _ = EvidenceClass
 S1, S2, S3, *_ = Severity
 

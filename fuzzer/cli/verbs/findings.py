@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, "; the campaign may still be running")
+    parser.add_argument("finding", nargs="?", metavar="ID", help="only this finding (a prefix of its id is enough)")
     parser.add_argument(
         "--family", metavar="ID", help="only the findings of one family (findings that seem to have the same cause)"
     )
@@ -44,7 +45,8 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.store.writer import Store
 
     with Store.open(options.directory) as store:
-        findings, past, info = store.findings(), store.regressions(), store.info()
+        findings = [store.finding(options.finding)] if options.finding else store.findings()
+        past, info = store.regressions(), store.info()
         tallies = store.tallies()
         notes = [*filter(None, [blind(tallies)]), *noted(tallies, store.lines(), store.coverage())]
     if options.earlier:
