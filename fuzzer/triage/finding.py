@@ -182,7 +182,7 @@ class _Triage:
         inside = at_fault.name == self.traits.culprit != told[1].culprit
         alone = shown_by(self.judge, case, confirmation.verdict, at_fault.name) if inside else []
         if not inside and at_fault.name != told[1].culprit and told[1].oracle is OracleName.WELL_FORMED:
-            shared = self.judge.ask(Elsewhere("fuzzer.triage.blame.inside", "sharing_alone"), *told, at_fault.name)
+            shared = self.judge.ask(Elsewhere("fuzzer.triage.blame.inside", "inside_alone"), *told, at_fault.name)
             alone = [shared] if isinstance(shared, tuple) else []
         inner = [small for each in alone for small in self._smaller(each)]
         # It may need less by itself than inside the pass that runs it.

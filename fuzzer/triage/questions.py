@@ -27,9 +27,6 @@ from fuzzer.minimizer.reductions.values import by_ones, constants_in
 from fuzzer.minimizer.safety import hazards, is_safe
 from fuzzer.triage.weigh import of_the_inputs
 from fuzzer.worker.child import breadcrumb
-from oracles.core.blame import inner_pass
-from oracles.core.function_signatures import changed_signature
-from oracles.core.module_facts import complaint
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.judge import judge
@@ -95,21 +92,6 @@ def skeleton(module_json: str) -> Skeleton:
     profile = profile_of(tvm.ir.load_json(module_json), operands=False)
     operators = {name.removeprefix("relax.") for name in profile.operators}
     return Skeleton(tuple(sorted(operators)), tuple(sorted(set(profile.parts) - {"function"})))
-
-
-def nested(case: Case, culprit: str, kind: str, again: bool) -> str:
-    """Return, in a worker, the innermost public pass in the culprit, run ``again``, that first gives such a module."""
-    breadcrumb("traits")
-    subject = subject_of(case)
-    steps = subject.plan.steps
-    for index in range(len(subject.chain)):
-        if steps[index].ref.name != culprit:
-            continue
-        entered = subject.chain[index].module if again else subject.input_of(index)
-        wrong = functools.partial(changed_signature, entered) if kind == "signature" else complaint
-        if (name := inner_pass(subject.built(index), entered, wrong, innermost=True)) is not None:
-            return name
-    return ""
 
 
 def first_run(case: Case, verdict: Verdict) -> tuple[Case, Verdict] | None:

@@ -1,8 +1,8 @@
 """Traits of a minimized finding that families need to know beyond its evidence.
 
 Where it shows first: many passes end in another pass, or rewrite with machinery that a more elementary pass is nothing
-but.  So the minimized module is given to the elementary passes alone: the first that shows the same failure is where it
-comes from.
+but.  So the minimized module is given to the elementary passes alone, and to those inside of the pass: the first that
+shows the same failure is where it comes from.
 
 What it hangs on, as two edits of the module tell: a failure that goes away with other names of functions is about a
 name that is taken, whatever it looks like; one that type inference of an operator raises, and that goes away with
@@ -14,13 +14,12 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from fuzzer.findings.family import Edit, Skeleton, Traits, symptom_of_verdict
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.worker.child import Elsewhere
-from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ ELEMENTARY = (
     "Normalize", "CanonicalizeBindings", "EliminateCommonSubexpr", "DeadCodeElimination", "RemovePurityChecking",
 )  # fmt: skip
 """What other passes run inside, or rewrite with, the simplest first; all of them take no arguments."""
-_NESTED = ("ill-formed", "signature")
-_FORMS = (OracleName.WELL_FORMED, OracleName.IDEMPOTENCE)
 
 
 def find_traits(judge: Judge, case: Case, verdict: Verdict) -> Traits:
@@ -46,7 +43,7 @@ def find_traits(judge: Judge, case: Case, verdict: Verdict) -> Traits:
         verdict: Its verdict.
     """
     skeleton = judge.ask(_asked("skeleton"), case.module_json)
-    culprit = _elementary(judge, case, verdict) or _nested(judge, case, verdict) or verdict.culprit
+    culprit = _origin(judge, case, verdict) or verdict.culprit
     gone = frozenset(edit for edit in _telling(verdict) if judge.ask(_asked("gone"), case, edit, judge.oracles) is True)
     return Traits(culprit, skeleton if isinstance(skeleton, Skeleton) else Skeleton(), gone)
 
@@ -59,21 +56,16 @@ def _telling(verdict: Verdict) -> tuple[Edit, ...]:
     return (Edit.NAMES, Edit.NUMBERS) if symptom.refused else (Edit.NAMES,)
 
 
-def _nested(judge: Judge, case: Case, verdict: Verdict) -> str:
-    found = verdict.evidence
-    if found is None or found.kind not in _NESTED or verdict.oracle not in _FORMS:
+def _origin(judge: Judge, case: Case, verdict: Verdict) -> str:
+    """Return the most elementary pass that shows the same failure alone, or else is seen to make it; empty for none."""
+    laddered = symptom_of_verdict(verdict).laddered
+    if not laddered and verdict.shown.kind != "signature":
         return ""
-    name: Any = judge.ask(_asked("nested"), case, verdict.culprit, found.kind, verdict.oracle is OracleName.IDEMPOTENCE)
-    return name if isinstance(name, str) else ""
-
-
-def _elementary(judge: Judge, case: Case, verdict: Verdict) -> str:
-    """Return the first elementary pass that shows the same failure; empty when none before the culprit does."""
-    wanted = symptom_of_verdict(verdict)
-    if not wanted.laddered:
-        return ""
-    before = itertools.takewhile(lambda name: name != verdict.culprit, ELEMENTARY)
-    return next((name for name in before if shown_by(judge, case, verdict, name)), "")
+    asked = Elsewhere("fuzzer.triage.blame.inside", "passes_inside")
+    found = None if verdict.shown.is_death else judge.ask(asked, case, verdict)
+    seen, inside = cast("tuple[str, tuple[str, ...]]", found) if isinstance(found, tuple) else ("", ())
+    names = itertools.takewhile(lambda name: name != verdict.culprit, dict.fromkeys((*ELEMENTARY, *inside)))
+    return next((name for name in names if laddered and shown_by(judge, case, verdict, name)), seen)
 
 
 def shown_by(judge: Judge, case: Case, verdict: Verdict, name: str) -> list[tuple[Case, Verdict]]:

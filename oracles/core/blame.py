@@ -134,9 +134,9 @@ def inner_pass(
     return public[-1 if innermost else 0] if public else None
 
 
-def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> frozenset[str]:
-    """Return the names of all passes that run inside of a pass."""
-    return frozenset([*PassTrace().follow(built, module).first][1:])
+def names_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule) -> tuple[str, ...]:
+    """Return the names of all passes that run inside of a pass, in the order of their first runs."""
+    return (*PassTrace().follow(built, module).first,)[1:]
 
 
 def run_inside(built: tvm.ir.transform.Pass, module: tvm.IRModule, name: str) -> tuple[Any, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.triage.blame.behind import behind, first_at_fault, of_kernels
-from fuzzer.triage.blame.inside import sharing_alone
+from fuzzer.triage.blame.failed_case import shows
+from fuzzer.triage.blame.inside import inside_alone
 from fuzzer.triage.finding import TriageJob, triage_finding
 from fuzzer.triage.reduce import ReductionPlan
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.evidence import evidence_of, unbuildable
+from oracles.core.module_facts import complaint
+from oracles.core.verdict import Details
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.runtime.compile.kernels import Checks, compile_object
@@ -227,10 +231,10 @@ def test_the_elimination_of_what_a_pass_computes_twice_is_blamed_where_it_fails_
     assert f"{judged} runs it" in found.grounds
     case = case_of(module, judged)
     verdict = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
-    shown = sharing_alone(case, verdict, found.blame)
+    shown = inside_alone(case, verdict, found.blame)
     assert shown is not None, "the script is of that pass alone"
     assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([found.blame], found.blame)
-    assert sharing_alone(case, verdict, judged) is None
+    assert inside_alone(case, verdict, judged) is None
 
 
 @pytest.mark.parametrize(
@@ -295,9 +299,58 @@ def test_a_pass_that_was_given_a_wrong_signature_is_not_blamed_for_it(worker: Is
     assert weighed(worker, case_of(Sliced, "LegalizeOps"), OracleName.WELL_FORMED).blame == "LegalizeOps"
 
 
-def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: IsolatedWorker, tmp_path: Path) -> None:
-    case = case_of(of_weights(), "LiftTransformParams")
-    found = Judge(worker, (OracleName.WELL_FORMED,)).verdicts(case)[0]
+@I.ir_module
+class Scalar:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32"), n: R.Prim("int32"), x1: R.Tensor((1,), "float32")) -> R.Tensor(
+        (1,), "float32"
+    ):
+        return R.call_pure_packed("testing.echo", x, n, ty_args=(R.Tensor((1,), "float32"),))
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Scalar
+        return cls.f1(x, R.prim_value(T.int32(1)), x)
+
+
+@I.ir_module
+class Bundled:
+    @R.function
+    def main(x: R.Tensor((1,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+
+            @R.function
+            def lv(x2: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+                return x1
+
+            lv1 = lv(x)
+            R.output(lv1)
+        return lv1
+
+
+def test_a_dim_that_nothing_defines_does_not_show_that_a_tensor_is_undefined() -> None:
+    made = relax.transform.BundleModelParams()(Bundled)
+    evidence = complaint(made)
+    assert evidence is not None
+    for subject, same in (("a tensor of the function", True), ("a symbolic dim of the function", False)):
+        assert shows(made, replace(evidence, details=Details(subject=subject))) is same
+
+
+@pytest.mark.parametrize(
+    ("module", "judged", "inside", "oracle"),
+    [
+        (of_weights(), "LiftTransformParams", "CanonicalizeBindings", OracleName.WELL_FORMED),
+        (Scalar, "FuseTIR", "RemoveUnusedParameters", OracleName.CRASH),
+        # The judged pass goes on with what it makes, and TVM's checker finds the variable elsewhere.
+        (Bundled, "LiftTransformParams", "BundleModelParams", OracleName.WELL_FORMED),
+    ],
+)
+def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(
+    worker: IsolatedWorker, tmp_path: Path, module: Any, judged: str, inside: str, oracle: OracleName
+) -> None:
+    case = case_of(module, judged)
+    found = Judge(worker, (oracle,)).verdicts(case)[0]
     name = signature(found)
     result = triage_finding(
         TriageJob(name.id, name.text, found, case, tmp_path, ReductionPlan(SearchLimits(queries=0)), nearest_seconds=0)
@@ -305,9 +358,9 @@ def test_the_script_runs_the_pass_inside_alone_where_that_shows_it(worker: Isola
     assert result.parts is not None
     assert result.repro is not None
     text = (tmp_path / result.repro).read_text()
-    assert "relax.transform.CanonicalizeBindings()" in text
-    assert "transform.LiftTransformParams" not in text
-    assert result.parts.words.title.startswith("CanonicalizeBindings ")
+    assert f"relax.transform.{inside}()" in text
+    assert f"transform.{judged}" not in text
+    assert result.parts.words.title.startswith(f"{inside} ")
 
 
 @I.ir_module

@@ -18,7 +18,7 @@ from fuzzer.worker.child import breadcrumb
 from oracles.core.evidence import evidence_of, unbuildable
 from oracles.core.function_signatures import changed_signature, mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
-from oracles.core.verdict import Evidence, Notation, Verdict
+from oracles.core.verdict import SYMBOL, Evidence, Notation, Verdict
 from relaxkit.ir.call_types import stale_call
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.walk import expressions_in, operator_of, places
@@ -107,8 +107,8 @@ def shows(module: Any, evidence: Evidence) -> bool:
             return False
         except Exception as error:
             found = unbuildable(evidence_of(error)) if evidence.kind == "does-not-build" else evidence_of(error)
-    words = normalise(found.message) == normalise(evidence.message)
-    return words and (found.kind, found.frames[:1]) == (evidence.kind, evidence.frames[:1])
+    words = [(normalise(each.message), each.details.subject.startswith(SYMBOL)) for each in (found, evidence)]
+    return words[0] == words[1] and (found.kind, found.frames[:1]) == (evidence.kind, evidence.frames[:1])
 
 
 def same(left: Evidence, right: Evidence) -> bool:

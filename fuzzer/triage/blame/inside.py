@@ -21,8 +21,9 @@ from fuzzer.triage.blame.failed_case import SIGNATURE, FailedCase, calls_in, mad
 from fuzzer.triage.blame.inference import Rebuilder
 from fuzzer.triage.blame.operators import retyped
 from fuzzer.triage.traits import ELEMENTARY
-from oracles.core.blame import first_writer, first_wrong, names_inside
+from oracles.core.blame import first_writer, first_wrong, inner_pass, names_inside
 from oracles.core.evidence import evidence_of, names_any
+from oracles.core.function_signatures import changed_signature
 from oracles.core.module_facts import apply, complaint
 from oracles.core.objection import difference
 from oracles.core.verdict import Verdict
@@ -53,6 +54,7 @@ def _made_of(parts: list[Any], call: Any, found: Any) -> Any:
 
 
 _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "BundleModelParams": lambda _: iter([relax.transform.BundleModelParams()]),
     "relax.dpl.rewrite_call": _rewriters,
     "relax.utils.copy_with_new_vars": lambda _: iter(
         [relax.transform.function_pass(lambda function, *_: copy_with_new_vars(function), opt_level=0)]
@@ -61,7 +63,7 @@ _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
         [tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0)]
     ),
 }
-"""Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
+"""Functions that passes call (``Contract.inside``) as passes that do nothing else to a module."""
 
 
 def _passes(inside: Collection[str]) -> Iterator[tuple[str, Any]]:
@@ -72,6 +74,23 @@ def _passes(inside: Collection[str]) -> Iterator[tuple[str, Any]]:
 def _functions(inside: Collection[str], module: Any) -> Iterator[tuple[str, Any]]:
     """Yield the functions among what is inside of a pass, as passes by themselves."""
     return ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](module))
+
+
+def passes_inside(case: Case, verdict: Verdict) -> tuple[str, tuple[str, ...]]:
+    """Return, in a worker, the innermost public pass that first gives a wrong module, and all inside of the judged one.
+
+    The first is empty where none does.  The others, those first whose functions it calls, may show the failure alone.
+    """
+    failed = FailedCase(case, verdict)
+    if failed.index is None:
+        return "", ()
+    built, contract = failed.built, failed.step.contract
+    entered = failed.made if verdict.oracle is OracleName.IDEMPOTENCE else failed.given
+    signed = functools.partial(changed_signature, entered)
+    wrong: Any = {"ill-formed": complaint, SIGNATURE: signed}.get(failed.evidence.kind)
+    first = wrong and inner_pass(built, entered, wrong, innermost=True)
+    parts = () if contract.composed else (*contract.inside, *names_inside(built, entered))
+    return first or "", tuple(name for name in parts if name in CONTRACTS)
 
 
 def pass_inside(failed: FailedCase) -> Blame | None:
@@ -149,13 +168,13 @@ def _repeating(failed: FailedCase) -> Any:
     return None
 
 
-def sharing_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
-    """Return, in a worker, the case of the elimination alone, and how it fails there; if it is to blame and does so."""
+def inside_alone(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
+    """Return, in a worker, the case of the pass inside that is to blame alone, and how it fails there, if it does."""
     failed = FailedCase(case, verdict)
-    asked = blame == the_pass(Trait.SHARES) and failed.index is not None
-    if not asked or (module := _repeating(failed)) is None:
+    if failed.index is None or blame not in failed.step.contract.inside or blame not in CONTRACTS:
         return None
-    return next(failed.alone(module, blame, OracleName.WELL_FORMED), None)
+    module = _repeating(failed) if blame == the_pass(Trait.SHARES) else failed.given
+    return None if module is None else next(failed.alone(module, blame, OracleName.WELL_FORMED), None)
 
 
 def analysis_inside(failed: FailedCase) -> Blame | None:

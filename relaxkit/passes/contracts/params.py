@@ -156,7 +156,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     _OfParameters(
         "LiftTransformParams",
-        inside=COPIES,
+        inside=("BundleModelParams", *COPIES),
         variants=(
             Variant(
                 r"consume_params",
