@@ -34,6 +34,7 @@ class EarlierFinding:
         operators: Of its minimized module, where its symptom says too little; ``None`` where nobody recorded them.
         known: What was said of it.
         blamed: What its report blamed; reports of one finding may blame several parts, which have causes of their own.
+        at_fault: What a reader found to be at fault instead.
         title: The report's title.
         doubts: How many more of its readers say that it may be no defect than that it is one.
     """
@@ -43,8 +44,15 @@ class EarlierFinding:
     operators: frozenset[str] | None
     known: KnownAs
     blamed: str = ""
+    at_fault: str = ""
     title: str = ""
     doubts: int = 0
+
+    def may_blame(self, name: str, judged: str) -> bool:
+        """Say whether something may be at fault for it: no, if its report or reader named another thing of its kind."""
+        kind = name.rpartition(" ")[0] or name  # lowering of
+        known = name in (judged, self.blamed, self.at_fault.partition(" (")[0]) or not self.blamed
+        return known or (self.blamed == judged and self.at_fault != "" and not self.at_fault.startswith(kind))
 
     def is_of(self, finding: FindingRecord) -> bool:
         """Say whether the finding's program was read, as far as titles tell."""
@@ -62,7 +70,7 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     if mute := symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and (row.is_of(finding) or _alike(row, finding, family))]
     blame = finding.assessment.blame
-    own = [row for row in near if row.id == finding.id]
+    own = [row for row in near if row.id == finding.id and row.may_blame(blame, finding.culprit)]
     near = [row for row in near if row.blamed == blame or blame == finding.culprit]
     own.sort(key=lambda row: (not row.is_of(finding), not row.blamed.startswith(blame), row.known.cause is None))
     # What is mute has one id for many causes.
@@ -108,7 +116,8 @@ def _rows() -> Iterator[EarlierFinding]:
         cause = each.told if each.verdict == "defect" else None
         known = KnownAs(name, _VERDICTS[each.verdict] + each.reason, reported, cause=cause)
         operators = None if each.operators is None else frozenset(each.operators)
-        yield EarlierFinding(each.id, each.family, operators, known, each.blamed, each.title, len(doubts) - len(sure))
+        blames, more = (each.blamed, each.at_fault), len(doubts) - len(sure)
+        yield EarlierFinding(each.id, each.family, operators, known, *blames, each.title, more)
     reasons = {each.id: each.reason for each in judged}
     for row in audit_rows():
         if row["whose"] != "ours":

@@ -79,7 +79,6 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
             if fitting:
                 break
         fitting.sort(key=lambda case: _rank(case, finding), reverse=True)
-        fitting = fitting or _same_arguments(cases, finding)
         possible = [case for case, pattern in near if pattern == "" and case not in fitting]
         matches.append(Match(finding, tuple(fitting), tuple(possible) if blamed == own else ()))
     return matches
@@ -150,6 +149,10 @@ def _is_shared(finding: FindingRecord) -> bool:
 
 
 def _may_be(case: KnownCase, finding: FindingRecord) -> bool:
+    if not _named(case, finding) and symptom_of_verdict(finding.verdict).mute:  # it tells no cause without operators
+        mine, others = {*finding.traits.skeleton.operators}, _operators_of(case.directory)
+        if not (mine >= others or mine <= others):
+            return False
     configured = all(_configured(ref, finding) for ref in case.passes)
     return configured and (finding.minimized is None or _has_constructs(case, finding.minimized.module_json))
 
@@ -158,26 +161,6 @@ def _configured(mine: PassRef, finding: FindingRecord) -> bool:
     """Say whether a finding's pass, if the case has it, runs with the options of the case: other code runs without."""
     theirs = [ref for ref in (finding.minimized or finding.case).passes if ref.name == mine.name]
     return not theirs or any(ref.options >= mine.options for ref in theirs)
-
-
-def _same_arguments(cases: Sequence[KnownCase], finding: FindingRecord) -> list[KnownCase]:
-    """Return the cases of other oracles with the same pattern, or function of the user's, on one of the operators.
-
-    One cause shows in several ways: of several cases, those whose title has most words of the finding's.
-    """
-    if finding.parts is None:
-        return []
-    refs = (finding.minimized or finding.case).passes
-    texts = {ref.expression for ref in refs} - {f"relax.transform.{ref.name}()" for ref in refs}
-    told = set(_WORD.findall(finding.parts.words.title)) - {"relax", "function"}
-    near = [
-        (len(told & set(_WORD.findall(case.title))), case)
-        for case in cases
-        if case.blamed == finding.culprit and case.oracle != finding.oracle and _failing_pattern(case) is not None
-        and _rank(case, finding)[0] and texts & {ref.expression for ref in case.passes}
-    ]  # fmt: skip
-    most = max((words for words, _ in near), default=0)
-    return [case for words, case in near if words == most] if most else []
 
 
 def _has_constructs(case: KnownCase, module_json: str) -> bool:

@@ -170,7 +170,8 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
         without: list[Case | None] = [replace(given, passes=(kept,))]
     else:
         without = [edited(given, edits.get(rarity)) for edits in (EDITS, _OTHER_EDITS)]
-    cases = [case for case in without if case is not None and rarity not in rare(case, verdict.culprit)]
+    left = rare(given, verdict.culprit) - {rarity}
+    cases = [case for case in without if case is not None and rare(case, verdict.culprit) <= left]
     if rarity is None:
         cases += [replace(each, input_seed=seed) for each in (*cases, given) for seed in ORDINARY]
     return any(
@@ -181,11 +182,13 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
     )
 
 
-def ill_formed_where_called(given: Case, culprit: str) -> bool:
-    """Say, in a worker, whether a pass makes an ill-formed module of one that also has a caller of each function."""
-    case = edited(given, _with_callers)
-    verdicts = [] if case is None else judge_request(case, (OracleName.WELL_FORMED,))
-    return any(each.outcome is Outcome.FAIL and each.culprit == culprit for each in verdicts)
+def broken_where_used(given: Case, verdict: Verdict) -> str:
+    """Return, in a worker, how a module comes out that also uses what the given one only has; empty where sound."""
+    for edit, oracle, how in _USES if verdict.oracle is OracleName.ROUNDTRIP else _USES[1:]:
+        verdicts = [] if (case := edited(given, edit)) is None else judge_request(case, (oracle,))
+        if any(each.outcome is Outcome.FAIL and each.culprit == verdict.culprit for each in verdicts):
+            return how
+    return ""
 
 
 def wrong(given: Case, first: Case, culprit: str) -> tuple[Case, Verdict] | None:
@@ -249,6 +252,22 @@ def _with_callers(module: Any, _: Case) -> Any:
         with builder.function(f"{name}_caller", [*caller.params], pure=function.is_pure):
             builder.emit_func_output(builder.emit(relax.Call(private, [*caller.params])))
     return builder.get()
+
+
+def _with_code_of_a_device(module: Any, _: Case) -> Any | None:
+    """Add a function that computes on the first device that the module lists."""
+    if not (listed := module.global_infos.get("vdevice")):
+        return None
+    builder, x = relax.BlockBuilder(module), relax.Var("x", relax.TensorType((2,), "float32", listed[0]))
+    with builder.function("on_device", [x]):
+        builder.emit_func_output(builder.emit(relax.op.abs(x)))
+    return builder.get()
+
+
+_USES = (
+    (_with_callers, OracleName.WELL_FORMED, "a module in which functions are called is ill-formed, too"),
+    (_with_code_of_a_device, OracleName.NUMERIC, "a module that computes on a device that it lists does not build"),
+)
 
 
 def _with_numbers(module: Any, case: Case) -> Any | None:
@@ -380,5 +399,8 @@ EDITS: dict[Edit | Rarity | None, _Edit] = {
     Rarity.PUBLIC_CALLS: _on_sketch(_private),
 }
 """How a module is changed to see what a failure hangs on, a rare thing for an ordinary one among others."""
-_OTHER_EDITS: dict[Rarity | None, _Edit] = {Rarity.CLOSURES: _on_sketch(with_direct_calls)}
+_OTHER_EDITS: dict[Rarity | None, _Edit] = {
+    Rarity.LOCAL_FUNCTIONS: lambda module, _: relax.transform.LambdaLift()(module),
+    Rarity.CLOSURES: _on_sketch(with_direct_calls),
+}
 """Another ordinary thing that may stand for a rare one."""

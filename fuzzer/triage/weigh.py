@@ -6,12 +6,12 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, gravest
+from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, evidence_class, gravest
 from fuzzer.findings.family import Edit
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.death import Death, Died
-from relaxkit.passes.contract import Harm, OracleName
+from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
 from relaxkit.passes.shipped import in_default_pipeline
 
 if TYPE_CHECKING:
@@ -54,11 +54,9 @@ def weigh(
     # Not needed where the process died once more, either; what has no counterpart minimization has tried to do without.
     rare = [each for each in Rarity if each in present and ordinary(each) is False]
     told = verdict.oracle in (OracleName.CRASH, OracleName.WELL_FORMED)
-    if verdict.oracle is OracleName.LOCALITY:
-        named = judge.ask(_asked("takes_a_name"), case)
-    else:
-        named = told and judge.ask(_asked("gone"), case, Edit.NAMES, judge.oracles)
-    if named is True:
+    local = verdict.oracle is OracleName.LOCALITY
+    asked = (_asked("takes_a_name"), case) if local else (_asked("gone"), case, Edit.NAMES, judge.oracles)
+    if (told or local) and judge.ask(*asked) is True:
         rare.append(Rarity.NAMES)
     evidence = verdict.shown
     special = of_the_inputs(verdict) if of_the_inputs(first[1]) else []
@@ -74,11 +72,13 @@ def weigh(
         wrong = f"the program crashes when it runs ({harm.kind})"
     elif isinstance(harm, tuple):
         wrong, shown = f"results are wrong, too ({harm[1].shown.kind})", [harm]
-    elif verdict.oracle is OracleName.ROUNDTRIP:
-        called = judge.ask(_asked("ill_formed_where_called"), case, verdict.culprit) is True
-        wrong, worst = ("a module in which functions are called is ill-formed, too" if called else ""), Harm.BROKEN
-    if wrong:
-        verdict = replace(verdict, evidence=replace(evidence, details=replace(evidence.details, harm=worst)))
+    elif not wrong and verdict.oracle in (OracleName.ROUNDTRIP, OracleName.POSTCONDITION):
+        broken = judge.ask(_asked("broken_where_used"), case, verdict) if gravest(verdict) is Severity.S5 else ""
+        wrong, worst = (broken if isinstance(broken, str) else ""), Harm.BROKEN
+    if wrong:  # which is seen, whatever the failure rested on
+        rests_on = EvidenceClass.HARD if evidence_class(verdict) is EvidenceClass.OURS else evidence_class(verdict)
+        details = replace(evidence.details, harm=worst, rests_on=rests_on)
+        verdict = replace(verdict, evidence=replace(evidence, details=details))
     found = assess(verdict, rare, at_fault, in_default_pipeline(verdict.culprit))
     return replace(found, reason="; ".join(filter(None, (found.reason, wrong)))), shown
 

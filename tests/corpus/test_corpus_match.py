@@ -16,7 +16,6 @@ from corpus.findings import match
 from fuzzer.cli.main import main
 from fuzzer.core.case import Case
 from fuzzer.findings.family import Skeleton, Traits
-from fuzzer.findings.script_parts import ScriptParts, Words
 from fuzzer.findings.signature import signature
 from fuzzer.store.records import FindingRecord, FindingState
 from oracles.core.verdict import Evidence
@@ -121,18 +120,12 @@ def test_the_numbers_of_variables_tell_no_cases_apart() -> None:
     assert match([finding], [case])[0].cases == (case,)
 
 
-def test_one_pattern_of_the_users_is_matched_whatever_oracle_saw_it() -> None:
-    cases = load(["dpl-module-loses-shape", "dpl-module-splits-block"])
-    refs = cases[0].passes
-    title = "PatternMatchingRewriter loses the shape of the result of relax.nn.relu, and fails on relax.permute_dims"
+def test_a_wrong_value_without_the_operators_of_a_case_is_not_of_it() -> None:
+    (case,) = load(["inplace-calls-tuple"])  # exp, multiply, add
     finding = replace(
-        FOUND, culprit="PatternMatchingRewriter", evidence=Evidence("InternalError", "the ndim"),
-        case=Case("{}", refs, 0), parts=ScriptParts("", False, Words(title, "", "")),
-        traits=Traits("PatternMatchingRewriter", Skeleton(("nn.relu", "permute_dims"))),
+        FOUND, oracle="numeric", culprit="DataflowUseInplaceCalls", evidence=Evidence("wrong-value", "2.0, not 1.0"),
+        case=Case("{}", case.passes, 0),
     )  # fmt: skip
-    (found,) = match([finding], cases)
-    assert [case.slug for case in found.cases] == ["dpl-module-loses-shape"]
-    other = Case("{}", (replace(refs[0], expression=refs[0].expression.replace("relu", "silu")),), 0)
-    apart = Traits("PatternMatchingRewriter", Skeleton(("permute_dims",)))
-    for each in (replace(finding, case=other), replace(finding, traits=apart), replace(finding, parts=None)):
-        assert match([each], cases)[0].cases == ()
+    for operators, cases in ((("add", "exp"), (case,)), (("add", "grad.start_checkpoint"), ())):
+        found = replace(finding, traits=Traits("DataflowUseInplaceCalls", Skeleton(operators)))
+        assert match([found], [case])[0].cases == cases

@@ -201,3 +201,13 @@ def test_what_as_many_readers_doubt_as_not_is_a_question(
         assert not titled.question, "of one that fails like it nobody has said that"
     finally:
         earlier._indexed.cache_clear()
+
+
+def test_a_cause_of_another_part_under_the_same_id_is_not_that_of_a_finding() -> None:
+    mistyped = Evidence("mistyped-call", "a call does not fit its callee")
+    found = replace(FOUND, id="445d53281e", oracle="well-formed", culprit="LegalizeOps", evidence=mistyped)
+    causes = {
+        name: told(replace(found, assessed=Assessment(EvidenceClass.HARD, Severity.S1, name)))
+        for name in ("LegalizeOps", "lowering of relax.nn.attention", "lowering of relax.full_like")
+    }
+    assert [each is not None and each.certain for each in causes.values()] == [True, True, False]

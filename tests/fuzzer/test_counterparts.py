@@ -12,9 +12,10 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from weighing import case_of, weighed
 
+from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Rarity, Severity
-from fuzzer.triage.questions import with_direct_calls, without_closures, without_local_functions
+from fuzzer.triage.questions import rare, with_direct_calls, without_closures, without_local_functions
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.emit import emit
@@ -245,3 +246,12 @@ def test_what_other_names_mend_needs_a_name_that_the_pass_gives(worker: Isolated
     case = Case(str(tvm.ir.save_json(Fused)), (PassRef("FuseOpsByPattern", expression),), 0)
     found = weighed(worker, case, OracleName.WELL_FORMED)
     assert (found.severity, found.reason) == (Severity.S4, f"needs {Rarity.NAMES}")
+
+
+def test_a_local_function_is_not_needed_where_a_call_of_another_function_fails_as_well(worker: IsolatedWorker) -> None:
+    """AnnotateCustomMemoryScope takes whatever is called for an operator."""
+    (known,) = load(["adreno-call-of-variable"])
+    case = Case(str(tvm.ir.save_json(load_module(known))), known.passes, known.input_seed)
+    assert Rarity.LOCAL_FUNCTIONS in rare(case)
+    found = weighed(worker, case, known.oracle)
+    assert (found.severity, found.reason) == (Severity.S3, "")

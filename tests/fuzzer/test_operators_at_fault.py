@@ -407,6 +407,14 @@ class Unsigned:
 
 
 @I.ir_module
+class Doubled:
+    @R.function
+    def main(x: R.Tensor((1,), "uint32")) -> R.Tensor((), "uint32"):
+        lv = R.add(x, x)
+        return R.variance(lv)
+
+
+@I.ir_module
 class Alone:
     @R.function
     def main(x: R.Tensor((1,), "float32")) -> R.Tensor((), "float32"):
@@ -521,6 +529,13 @@ def test_what_a_pass_only_exposes_or_calls_is_blamed(
     assert weighed(worker, case, oracle).blame == blame
 
 
+def test_a_result_of_another_dtype_than_declared_is_silently_wrong_and_no_question(worker: IsolatedWorker) -> None:
+    public = tvm.IRModule({"main": Unsigned["f1"].with_attr("global_symbol", "main")})
+    for module in (Unsigned, public):  # a call that does not fit, or another signature, which nobody forbids
+        found = weighed(worker, case_of(module, "LegalizeOps"), OracleName.WELL_FORMED)
+        assert (found.blame, found.severity, found.question) == ("lowering of relax.variance", Severity.S1, False)
+
+
 @pytest.mark.parametrize(
     ("module", "judged", "oracle", "said"),
     [
@@ -537,10 +552,10 @@ def test_what_a_pass_only_exposes_or_calls_is_blamed(
             "ToMixedPrecision calls it, and its result is wrong already",
         ),
         (
-            Unsigned,
+            Doubled,
             "relax.transform.LegalizeOps()",
             OracleName.WELL_FORMED,
-            "a single call to it, alone in a module, fails in the same way",
+            "it changes the type of a single call to the operator",
         ),
         (Middle, "relax.transform.LegalizeOps()", OracleName.WELL_FORMED, ""),  # there is but one call
     ],

@@ -24,7 +24,7 @@ from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.reductions.values import constants_in
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.short.render import short_forms
-from fuzzer.triage.questions import EDITS, ill_formed_where_called, rare, wrong
+from fuzzer.triage.questions import EDITS, broken_where_used, rare, wrong
 from fuzzer.triage.weigh import accused, weigh
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.worker import IsolatedWorker
@@ -369,8 +369,35 @@ def test_private_functions_are_called_whatever_functions_there_are(tmp_path: Pat
         PassRef("undefines", f"user:{tmp_path / 'undefines.py'}:undefines"),
     )
     case = Case(str(tvm.ir.save_json(Pair)), passes, 0)
-    assert ill_formed_where_called(case, "undefines")
-    assert not ill_formed_where_called(case, "Normalize"), "another pass is at fault"
+    failed = Verdict(OracleName.ROUNDTRIP, Outcome.FAIL, "undefines")
+    assert "ill-formed" in broken_where_used(case, failed)
+    assert broken_where_used(case, replace(failed, culprit="Normalize")) == "", "another pass is at fault"
+
+
+_FORGETS = """
+import tvm
+
+def forgets():
+    return tvm.transform.module_pass(lambda module, _: tvm.IRModule(module.functions), opt_level=0, name="forgets")
+"""
+
+
+def test_a_lost_list_of_devices_is_grave_where_code_of_one_does_not_build(
+    worker: IsolatedWorker, tmp_path: Path
+) -> None:
+    (tmp_path / "forgets.py").write_text(_FORGETS)
+    forgets = PassRef("forgets", f"user:{tmp_path / 'forgets.py'}:forgets")
+    listed = tvm.IRModule(Pair.functions, global_infos={"vdevice": [relax.VDevice("llvm", 0, "global")]})
+    for module, severity in ((Pair, S5), (listed, S3)):
+        case = Case(str(tvm.ir.save_json(module)), (forgets,), 0)
+        lost = Evidence("not-done", "keeps global infos", details=Details(rests_on=OURS))
+        for oracle, evidence in (
+            (OracleName.ROUNDTRIP, Evidence("unlisted-device", "x")),
+            (OracleName.POSTCONDITION, lost),
+        ):
+            verdict = Verdict(oracle, Outcome.FAIL, "forgets", evidence=evidence)
+            found, _ = weigh(Judge(worker, (oracle,)), case, (case, verdict), verdict, Blame("forgets"))
+            assert (found.severity, found.question) == (severity, severity is S5 and evidence is lost)
 
 
 def test_special_inputs_are_not_needed_where_the_first_case_did_without(worker: IsolatedWorker) -> None:

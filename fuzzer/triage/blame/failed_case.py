@@ -16,7 +16,7 @@ from fuzzer.minimizer.judge.judge import judge_request
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.worker.child import breadcrumb
 from oracles.core.evidence import evidence_of, unbuildable
-from oracles.core.function_signatures import changed_signature, mistyped_call
+from oracles.core.function_signatures import mistyped_call
 from oracles.core.module_facts import apply, complaint, reloads
 from oracles.core.verdict import SYMBOL, Evidence, Notation, Verdict
 from relaxkit.ir.call_types import stale_call
@@ -30,8 +30,6 @@ from relaxkit.runtime.run import session
 
 UNBUILT = frozenset({"does-not-build", "run-error"})
 SIGNATURE = "signature"
-DECLARED = frozenset({SIGNATURE, "mistyped-call"})
-"""What a lowering of another type makes of a public function, and of a private one that is called."""
 CONTRADICTION = relax.analysis.BaseCheckResult.FAIL_L0
 
 
@@ -96,11 +94,6 @@ def shows(module: Any, evidence: Evidence) -> bool:
     """Say whether a module has what was observed, or does not build with an error of the same place and words."""
     if evidence.details.notation is Notation.JSON:
         return not reloads(module)
-    if evidence.kind in DECLARED:
-        legal = made_by(Trait.LEGALIZES, module)
-        other = None if legal is None else changed_signature(module, legal)
-        same = evidence.kind != SIGNATURE or (other is not None and other.details.subject == evidence.details.subject)
-        return other is not None and same
     if (found := complaint(module)) is None:
         try:
             session().build(module)

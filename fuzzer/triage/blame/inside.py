@@ -77,10 +77,7 @@ def _functions(inside: Collection[str], module: Any) -> Iterator[tuple[str, Any]
 
 
 def passes_inside(case: Case, verdict: Verdict) -> tuple[str, tuple[str, ...]]:
-    """Return, in a worker, the innermost public pass that first gives a wrong module, and all inside of the judged one.
-
-    The first is empty where none does.  The others, those first whose functions it calls, may show the failure alone.
-    """
+    """Return, in a worker, the innermost public pass that first gives a wrong module, and all that run inside."""
     failed = FailedCase(case, verdict)
     if failed.index is None:
         return "", ()

@@ -13,14 +13,15 @@ import tvm
 from tvm import relax
 
 from fuzzer.findings.assessment import Blame, Culprit
-from fuzzer.triage.blame.failed_case import DECLARED, UNBUILT, FailedCase, calls_in, made_by, shows
+from fuzzer.triage.blame.failed_case import SIGNATURE, UNBUILT, FailedCase, calls_in, made_by, shows
+from oracles.core.function_signatures import changed_signature
 from oracles.core.verdict import NOT_AS_DOCUMENTED
 from oracles.numeric.oracle import undocumented
 from oracles.semantics.replay import FLOAT8, fault_of
 from oracles.semantics.single import NAME, SingleCall
 from relaxkit.interpreter import Interpreter
 from relaxkit.ir.types import dims_of, flat, static_dims, without_agreed_devices
-from relaxkit.ir.walk import expressions, expressions_in, nodes, operator_of
+from relaxkit.ir.walk import expressions, nodes, operator_of
 from relaxkit.passes.contract import Trait
 from relaxkit.passes.contracts import the_pass
 from relaxkit.runtime.values import arrays_in, from_tvm, to_tvm
@@ -33,13 +34,10 @@ def lowering(failed: FailedCase) -> Blame | None:
     """Blame the lowering of an operator of which a call alone fails in the same way."""
     made = failed.subject.output.module if failed.index is None else failed.made
     looked = made if failed.evidence.kind in UNBUILT else failed.given
-    calls = [] if looked is None else [each for each in expressions_in(looked) if isinstance(each, relax.Call)]
-    reason = "a single call to it, alone in a module, fails in the same way" if calls[1:] else ""
     for operator, alone in calls_alone(looked):
         if shows(alone, failed.evidence):
-            declared = failed.evidence.kind in DECLARED
-            inferred = _inferred(operator, alone, made_by(Trait.LEGALIZES, alone)) if declared else None
-            return inferred or Blame(f"{Culprit.LOWERING} of {operator}", reason, declared)
+            reason = "a single call to it, alone in a module, fails in the same way" if calls_in(looked)[1:] else ""
+            return Blame(f"{Culprit.LOWERING} of {operator}", reason)
     return None
 
 
@@ -48,14 +46,17 @@ def retyped(failed: FailedCase, given: Any = None) -> Blame | None:
 
     Where that is another dtype, a program that returns the result builds, and nobody is told.
     """
-    known = failed.given if failed.made is None else failed.made
-    for operator, alone in calls_alone(known if given is None else given):
+    made = failed.evidence.kind in UNBUILT and given is None
+    looked = failed.made if made else failed.given if given is None else given
+    for operator, alone in calls_alone(looked):
         if (legal := made_by(Trait.LEGALIZES, alone)) is None:
             continue
         before, after = without_agreed_devices(alone[NAME].ret_ty, legal[NAME].body.body.ty)
-        if not before.is_base_of(after):
+        found = changed_signature(alone, legal) if failed.evidence.kind == SIGNATURE else None
+        same = found is not None and found.details.subject == failed.evidence.details.subject
+        if same or (failed.evidence.kind != SIGNATURE and not before.is_base_of(after)):
             dtypes = [[getattr(leaf, "dtype", None) for leaf in flat(each)] for each in (before, after)]
-            reason = "it changes the type of a single call to the operator"
+            reason = "it changes the type of a single call to the operator" if calls_in(looked)[1:] else ""
             blame = Blame(f"{Culprit.LOWERING} of {operator}", reason, dtypes[0] != dtypes[1])
             return _inferred(operator, alone, legal) or blame
     return None

@@ -9,7 +9,7 @@ from fuzzer.findings.assessment import Blame, Culprit
 from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.triage.blame import inside
 from fuzzer.triage.blame.behind import loses_infos, overwriting, pass_behind, reader
-from fuzzer.triage.blame.failed_case import DECLARED, SIGNATURE, UNBUILT, FailedCase
+from fuzzer.triage.blame.failed_case import SIGNATURE, UNBUILT, FailedCase
 from fuzzer.triage.blame.hooks import gradient, hook_raising, hook_wrong, layout
 from fuzzer.triage.blame.inference import builder, inference, inference_of_others, placing
 from fuzzer.triage.blame.operators import conversion, documented, generator, lowering, reductions, retyped, unlowered
@@ -110,7 +110,7 @@ _FORM_RULES: tuple[_Rule, ...] = (
     *(_if(_crashes, each) for each in (inside.printer, inside.matcher, inside.spoiler)),
     _if(_is_of_kind("ill-formed", SIGNATURE), inside.stale),
     inside.analysis_inside,
-    _if(lambda failed: failed.evidence.kind in DECLARED and _lowers(failed), lowering),
+    _if(_is_of_kind(SIGNATURE, "mistyped-call"), _if(_lowers, retyped)),
     _if(_is_by(OracleName.IDEMPOTENCE), inside.nothing_else),
     _if(_is_of_kind("ill-formed"), inside.nested),
     inside.pass_inside,
