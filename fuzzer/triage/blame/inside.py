@@ -54,7 +54,6 @@ def _made_of(parts: list[Any], call: Any, found: Any) -> Any:
 
 
 _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
-    "BundleModelParams": lambda _: iter([relax.transform.BundleModelParams()]),
     "relax.dpl.rewrite_call": _rewriters,
     "relax.utils.copy_with_new_vars": lambda _: iter(
         [relax.transform.function_pass(lambda function, *_: copy_with_new_vars(function), opt_level=0)]
@@ -63,7 +62,7 @@ _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
         [tvm.tirx.transform.prim_func_pass(lambda kernel, *_: tvm.s_tir.renew_defs(kernel), opt_level=0)]
     ),
 }
-"""Functions that passes call (``Contract.inside``) as passes that do nothing else to a module."""
+"""Functions, no passes, that passes call (``Contract.inside``), as passes that do nothing else to a module."""
 
 
 def _passes(inside: Collection[str]) -> Iterator[tuple[str, Any]]:
@@ -72,8 +71,10 @@ def _passes(inside: Collection[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _functions(inside: Collection[str], module: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the functions among what is inside of a pass, as passes by themselves."""
-    return ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](module))
+    """Yield the functions among what is inside of a pass, of passes that are not elementary, too, as passes."""
+    passes = {name for name in inside if name in CONTRACTS} - {name for name, _ in _passes(inside)}
+    yield from ((name, getattr(relax.transform, name)()) for name in sorted(passes))
+    yield from ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](module))
 
 
 def passes_inside(case: Case, verdict: Verdict) -> tuple[str, tuple[str, ...]]:

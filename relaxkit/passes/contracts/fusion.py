@@ -179,7 +179,6 @@ ROWS: tuple[Contract, ...] = (
     _OnKernels(
         "suggest_layout_transforms",
         where="relax.analysis",
-        inside=("AlterOpImpl",),
         traits=frozenset({Trait.NAMES_THE_GIVEN}),
         idempotence=Idempotence.NEVER,
         changes=frozenset({Kept.KERNELS}),
