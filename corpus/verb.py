@@ -64,9 +64,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--slug", metavar="NAME", help="name of the case (default: made from the pass and the title)")
     add_trust(adding)
     for action in (listing, checking, matching, adding):
-        runs = ", whose code is run" if action in (checking, adding) else ""
+        runs = "; the command runs the code in them" if action is checking else ""
         action.add_argument(
-            "--root", type=Path, metavar="DIR", help=f"directory of the cases{runs} (default: relaxfuzz's corpus)"
+            "--root", type=Path, metavar="DIR", help=f"directory of the cases (default: relaxfuzz's corpus){runs}"
         )
 
 

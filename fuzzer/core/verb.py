@@ -101,7 +101,7 @@ OPTIONS = (
            "resumed, or rejected if your pass has changed"),
     Option("case-timeout", "TIME", "time limit for one case (default: 20s)", _TIME),
     Option("memory-limit", "SIZE", "memory limit for one worker (default: 3GiB)"),
-    Option("seeds", "DIR", "a collection of seed modules; some of the generated modules call their functions "
+    Option("seeds", "DIR", "a collection of seed modules; some of the generated modules call functions from it "
            "(`relaxfuzz corpus import` creates a collection)"),
     Option("known", "FILE", "a file that lists known findings in [[known]] tables"),
     Option("triage", "FILE", "a file of decisions about families (groups of findings that seem to have the same "

@@ -99,7 +99,7 @@ class GateResult:
 
     @property
     def lacking(self) -> list[Ruling]:
-        """Evidence that is lacking; in one line where that is only because the campaign did not run to its end."""
+        """Evidence that is lacking; in one line where that is only because the campaign did not run to completion."""
         short = self.of(RulingStatus.SHORT)
         if not any(ruling.requirement is Requirement.UNFINISHED for ruling in short):
             return short
@@ -233,7 +233,7 @@ def _unended(measured: MeasuredCampaign) -> str:
     """Say how far a campaign came that has judged less than was asked for, and how to go on."""
     info = measured.info
     if measured.merged:
-        return "a campaign in it did not run to its end; resume it with its `relaxfuzz run` command, and merge again"
+        return "a campaign in it did not run to completion; resume it with its `relaxfuzz run` command, and merge again"
     come = f"{info.elapsed_seconds:.0f} s ({counted(info.examples, 'case')}) of {info.budget_text}"
     if info.state is CampaignState.RUNNING:
         return f"it is still running: {come} so far; judge it again when it has ended"

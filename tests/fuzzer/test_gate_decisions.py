@@ -703,5 +703,5 @@ def test_a_merged_campaign_is_as_complete_as_its_parts(gate: Gate, state: str, c
     assert gate(gate.directory / "both", "[oracles.crash]\n") == code
     with Store.open(gate.directory / "both") as store:
         assert store.info().seeds == (1, 2)
-    said = "SHORT campaign: a campaign in it did not run to its end; resume it with its `relaxfuzz run` command"
+    said = "SHORT campaign: a campaign in it did not run to completion; resume it with its `relaxfuzz run` command"
     assert any(line.startswith(said) for line in gate.lines) == bool(code)

@@ -45,7 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     module.add_argument(
         "--signature",
         metavar="ID",
-        help="the id of the failure to preserve (default: the first that the oracle reports)",
+        help="id of the finding whose failure must be preserved (default: the first failure that the oracle reports)",
     )
     module.add_argument(
         "--predicate",

@@ -22,7 +22,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least",
         type=_count,
         metavar="N",
-        help=f"with --campaign: list combinations of oracle and pass with fewer than N verdicts (default: {LEAST})",
+        help=f"with --campaign: list combinations of oracle and pass with fewer verdicts than this (default: {LEAST})",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
 
