@@ -32,12 +32,14 @@ class Words:
         expected: What should happen.
         observed: What happens instead.
         component: The part of TVM that it belongs to, as TVM's issues name it.
+        message: The message that the script prints, of several lines perhaps; empty in scripts of earlier versions.
     """
 
     title: str
     expected: str
     observed: str
     component: str = "Relax"
+    message: str = ""
 
     @property
     def headline(self) -> str:

@@ -142,7 +142,7 @@ def words_of(verdict: Verdict, title: str) -> Words:
         raise ValueError("only a failing verdict can be told")
     expected, observed = _of_a_death(verdict) if evidence.is_death else _told(verdict, evidence)
     component = "TVMScript" if verdict.culprit == Notation.TVMSCRIPT.value else "Relax"
-    return Words(title, one_line(expected), one_line(observed), component)
+    return Words(title, one_line(expected), one_line(observed), component, evidence.message)
 
 
 _ANSWER = "the pass returns without raising an exception"

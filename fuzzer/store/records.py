@@ -219,8 +219,8 @@ class FindingRecord:
 
     @property
     def message(self) -> str:
-        """Message of the first case, as TVM gave it."""
-        return self.evidence.message
+        """Message as TVM gave it: the one that its script prints, or else that of the first case."""
+        return (self.parts and self.parts.words.message) or self.evidence.message
 
     @property
     def former(self) -> str:

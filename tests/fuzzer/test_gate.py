@@ -10,6 +10,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Traits
 from fuzzer.findings.file import KnownFinding, KnownFindings
+from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.findings.signature import readable
 from fuzzer.gate.judge import GateExit, GateResult
 from fuzzer.gate.judge import judge_campaign as judge
@@ -17,6 +18,7 @@ from fuzzer.gate.measured import GateSubject, measured
 from fuzzer.gate.policy import Comparing, Limit, Policy, Rule, Weight
 from fuzzer.gate.ruling import Requirement, RulingStatus
 from fuzzer.gate.text import as_json, explain, render
+from fuzzer.repro.table import words_of
 from fuzzer.store.records import SUSPECTS, CampaignInfo, CampaignState, FindingRecord, FindingState, Tally
 from oracles.core.notes import STRICT, uncovered
 from oracles.core.verdict import CUT_SHORT, NOTE, UNCOVERED, Details, Evidence, Outcome
@@ -442,8 +444,13 @@ def test_a_finding_of_an_exception_names_it_and_the_line_that_raised_it() -> Non
     """A title may leave out both, as one that names an operator does."""
     at = "shop/passes.py:22 in visit_call_: if int(call.ty.shape.values[0]) == 1:"
     raised = Evidence("TypeError", "int() argument must be a string\nmore", details=Details(raised_at=("outer", at)))
-    lines = render(judged(policy(), tallies(1, 1), [replace(finding(2), evidence=raised)]))
+    found = replace(finding(2), evidence=raised)
+    lines = render(judged(policy(), tallies(1, 1), [found]))
     assert lines[1] == f"      TypeError: int() argument must be a string; raised at {at}"
+    printed = replace(raised, message="int() argument of rank 3\nmore")  # by the script of the minimized case
+    words = words_of(replace(found.verdict, evidence=printed), "FuseOps fails")
+    lines = render(judged(policy(), tallies(1, 1), [replace(found, parts=ScriptParts("", False, words))]))
+    assert lines[1] == f"      TypeError: int() argument of rank 3; raised at {at}"
 
 
 @pytest.mark.parametrize("weight", list(Weight))
