@@ -147,6 +147,12 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
             f"reason: {reason} ({count} of {total['changed']}). Try ir_modules(executable=True) "
             "(docs/own-pass.md of relaxfuzz)."
         )
+    if total["checks"] >= _MANY and 2 * total["dead"] > total["compared"] and not total["fail"]:
+        yield (
+            f"warning: in {total['dead']} of the {total['compared']} modules whose results were compared, the pass "
+            "changed only dead code, where wrong results go unnoticed. Add plant=Fragment(...) with code that the pass "
+            "changes: its result is used (docs/drawing-modules.md of relaxfuzz)."
+        )
     for note, count in value["notes"].items():
         yield f"note ({count} module{'s' * (count > 1)}): {brief(note)}"
     yield from settling(value["notes"])

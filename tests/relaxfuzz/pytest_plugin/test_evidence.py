@@ -252,6 +252,21 @@ def test_a_pass_that_changed_few_modules_is_said_to_be_hardly_tested(
     assert (f"warning: the pass changed only {changed} of {judged} modules" in said) is warned, said
 
 
+@pytest.mark.parametrize(
+    ("judged", "dead", "failed", "warned"),
+    [(100, 13, 0, True), (100, 11, 0, False), (100, 13, 1, False), (19, 13, 0, False)],
+)
+def test_dead_code_in_over_half_of_the_changed_modules_is_a_warning(
+    judged: int, dead: int, failed: int, warned: bool
+) -> None:
+    """A test whose pass changed dead code alone in most modules was green on a wrong rewrite."""
+    counts = {"examples": judged, "checks": judged, "changed": 23, "compared": 22, "dead": dead, "fail": failed}
+    said = told_of(counts, {})
+    expected = f"warning: in {dead} of the 22 modules whose results were compared, the pass changed only dead code"
+    assert (expected in said) is warned, said
+    assert ("plant=" in said) is warned, said
+
+
 def told_of(counts: dict[str, int], uncompared: dict[str, int]) -> str:
     nothing: dict[str, int] = {}
     rest = {"notes": nothing, "removed": nothing, "added": nothing, "advice": "Use it.", "unshown": False}
