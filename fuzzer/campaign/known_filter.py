@@ -48,19 +48,18 @@ class KnownFilter:
             return False
         finding = self._store.finding(finding_id)
         earlier = self._earlier.get(finding.id) or self._earlier.get(finding.former)
-        if earlier is not None and not self.listed(finding, finding.traits):
-            note = f"found before, by '{earlier.source}', and failed again when this campaign began"
+        listed = self.listed(finding, finding.traits)
+        if earlier is not None:
+            note = listed or f"found before, by '{earlier.source}', and failed again when this campaign began"
             self._store.save_triage(
                 finding_id, FindingState.KNOWN, earlier.cases[0], earlier.bindings, None, note,
                 earlier.traits, parts=earlier.parts, assessed=earlier.assessed,
             )  # fmt: skip
-            return True
-        if not (listed := self.listed(finding, finding.traits)):
-            if self.listed(finding, Traits(finding.culprit)):
-                self.likely.add(finding_id)
-            return False
-        self._store.save_triage(finding_id, FindingState.KNOWN, None, None, None, listed)
-        return True
+        elif listed:
+            self._store.save_triage(finding_id, FindingState.KNOWN, None, None, None, listed)
+        elif self.listed(finding, Traits(finding.culprit)):
+            self.likely.add(finding_id)
+        return bool(earlier or listed)
 
     def listed(self, finding: FindingRecord, traits: Traits) -> str:
         """The note on a finding that is listed, as far as ``traits`` tell its family; empty when it is not."""

@@ -234,7 +234,8 @@ class FindingRecord:
             return self.parts.words.title
         if self.kind == "wrong-value" and self.evidence.expected:  # the message names only what was promised
             return _wrong_result(self.evidence)
-        return first_line(readable(self.message), self.kind)
+        said = first_line(readable(self.message), self.kind)
+        return f"{said}; expected: {self.evidence.expected}" if self.kind == "not-equal" else said
 
     @property
     def times(self) -> str:

@@ -318,6 +318,12 @@ def test_a_new_finding_is_named_with_its_family_and_without_a_count_that_says_no
     assert replace(met, evidence=wrong).title == "wrong result: 2 there; expected main: 1 at [0]"
 
 
+def test_the_title_of_two_runs_that_differ_says_which_run_the_other_module_differs_from() -> None:
+    evidence = Evidence("not-equal", "another Function", expected="the module of the first run")
+    title = replace(finding(2, oracle="determinism"), evidence=evidence).title
+    assert title == "another Function; expected: the module of the first run"
+
+
 def test_a_wrong_result_is_told_with_both_values_and_no_reason() -> None:
     numbers = ("[0]", "3.125 at index [0, 2]", "-1.5; 2 of 4 elements differ", "-1.5")
     evidence = Evidence(

@@ -74,7 +74,8 @@ def test_decisions_say_which_family_is_meant(store: Store) -> None:
     )
 
 
-def test_what_an_earlier_campaign_found_keeps_what_triage_found_out(store: Store) -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_what_an_earlier_campaign_found_keeps_what_triage_found_out(store: Store, listed: bool) -> None:
     finding = found(store)
     parts = ScriptParts("x", False, Words("FuseOps forgets a function", "it lives", "it does not"))
     traits, weight = Traits("FuseOps"), Assessment(EvidenceClass.HARD, Severity.S4, "FuseOps", final=True)
@@ -83,7 +84,9 @@ def test_what_an_earlier_campaign_found_keeps_what_triage_found_out(store: Store
         cases=(finding.case, finding.case), parts=parts, traits=traits, assessed=weight,
     )  # fmt: skip
     store.save_regression(earlier)
-    assert KnownFilter(store, None, None).shelve(finding.id)
+    known = KnownFindings((KnownFinding(finding.id, "", "issue 7", "w"),)) if listed else None
+    assert KnownFilter(store, known, None).shelve(finding.id)
     again = found(store)
+    assert again.note.startswith("known on your list" if listed else "found before, by 'old'")
     assert (again.state, again.title) == (FindingState.KNOWN, "FuseOps forgets a function")
     assert (again.traits, again.assessment) == (traits, weight)
