@@ -80,7 +80,7 @@ def row_of(finding: FindingRecord, judge: Judge, folder: Path) -> Row:
         path.write_text(form.text, encoding="utf-8")
         result = check_repro(path, _SECONDS, environment=environment, ending=form.ending)
         if result.confirmed:
-            shows = bool(form.change or forms.numbers or form.ending.error or finding.message)
+            shows = bool(form.change or seen.shown.details.numbers or form.ending.error or finding.message)
             return Row(finding, len(form.text.splitlines()), result.exit_code, form.text, shows)
         said = said or f"ends with {result.exit_code}, saying: {result.said}"
     return Row(finding, why=said)

@@ -91,6 +91,7 @@ FORMS: dict[OracleName, OracleForms] = {
             KIND: "as differences of the function itself give",
             NOT_AS_DOCUMENTED: "as TVM documents the operator",
             UNINITIALIZED_READ: "as with something else in memory",
+            "input-overwritten": "as the caller gave it",
         },
     ),
 }

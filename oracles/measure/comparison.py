@@ -11,7 +11,7 @@ import numpy as np
 
 from relaxkit.runtime.values import Opaque, ShapeValue, Value
 
-_SINGLE = 2.0**-20  # eight roundings of a float32
+SINGLE = 2.0**-20  # eight roundings of a float32
 
 # Gives the absolute tolerance of every element of the array at a path; the third argument is what was observed.
 Tolerance = Callable[[tuple[int, ...], np.ndarray[Any, Any], np.ndarray[Any, Any]], np.ndarray[Any, Any]]
@@ -116,7 +116,7 @@ def _arrays(
         f"{observed[index]!s}; {count} of {different.size} elements differ",
         integral,
         str(observed[index]),
-        not integral and abs(other - number) <= _SINGLE * abs(number) < math.inf,
+        not integral and abs(other - number) <= SINGLE * abs(number) < math.inf,
     )
 
 

@@ -197,6 +197,10 @@ def observed(
 ) -> Evidence:
     """Evidence of two values of one program that should be the same."""
     expected = difference.due(entry.symbol) + entry.on
+    if kind == "input-overwritten":
+        expected = (
+            f"argument {'.'.join(map(str, difference.path))} of {entry.symbol} stays {difference.expected}{entry.on}"
+        )
     return Evidence(kind, message, (), expected, difference.observed, details_of(entry, mode.value, difference))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oracles.core.verdict import NOT_AS_DOCUMENTED, Details, Evidence, Phase
-from oracles.measure.comparison import Mismatch, compare, is_floating, is_near
+from oracles.measure.comparison import SINGLE, Mismatch, compare, is_floating, is_near
 from oracles.measure.input_variations import Variation
 from oracles.semantics.expected import Expectation
 from oracles.semantics.nearness import Unsure, expectation
@@ -93,9 +93,17 @@ class WrongCall:
                 subject=", ".join(self.flags),
                 variation=_kind_of(self.call.arguments).value,
                 numbers=self.mismatch.numbers,
-                rests_on=EvidenceClass.OURS if self.mismatch.slight else None,
+                rests_on=EvidenceClass.OURS if self.mismatch.slight or self._cancels else None,
             ),
         )
+
+    @property
+    def _cancels(self) -> bool:
+        """Say whether what differs are digits that the greatest operand does not have as a float32."""
+        _, expected, _, seen = self.mismatch.numbers
+        floats = [array for array in arrays_in(self.call.arguments) if is_floating(array.dtype)]
+        greatest = max((float(np.nanmax(np.abs(each), initial=0)) for each in floats), default=0.0)
+        return is_near(expected, seen) and abs(float(seen) - float(expected.partition(" ")[0])) <= SINGLE * greatest
 
 
 def fault_of(call: SingleCall) -> WrongCall | None:

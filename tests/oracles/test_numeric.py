@@ -11,6 +11,7 @@ import sample_modules
 import tvm
 from tvm import relax, tirx, topi
 
+from fuzzer.repro.checks.check import seen_line
 from oracles.core.module_facts import ModuleFacts
 from oracles.core.subject import Subject
 from oracles.core.verdict import Breadcrumb, Outcome, Verdict
@@ -201,7 +202,10 @@ def test_an_input_that_is_overwritten_fails() -> None:
             else None
         )
 
-    assert kind(numeric(samples.elementwise(), planted(change), contracts=[EXACT])) == "input-overwritten"
+    verdict = numeric(samples.elementwise(), planted(change), contracts=[EXACT])
+    assert kind(verdict) == "input-overwritten"
+    assert verdict.shown.expected.startswith("argument 1 of main stays ")
+    assert seen_line(verdict.shown).startswith("argument 1: ")
 
 
 def test_a_constant_that_is_overwritten_fails_and_leaves_the_module_alone() -> None:

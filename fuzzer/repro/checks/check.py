@@ -134,7 +134,8 @@ def seen_line(evidence: Evidence) -> str:
         return evidence.observed.partition("\n")[0]
     path, expected, seen, _ = evidence.details.numbers
     value, _, counted = seen.partition("; ")
-    place = f"output {path.strip('[]').replace(', ', '.')}: " if path not in ("", "[]") else ""
+    what = "argument" if evidence.kind == "input-overwritten" else "output"
+    place = f"{what} {path.strip('[]').replace(', ', '.')}: " if path not in ("", "[]") else ""
     return f"{place}{value} instead of {expected}{f'; {counted}' if counted else ''}"
 
 
