@@ -103,6 +103,7 @@ def test_a_short_script_shows_a_planted_bug_and_its_absence(planted: Planted, tm
     assert imported <= {"tvm", "tvm.script", Path(planted.file).stem}, "no harness"
     if planted.oracle in (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.ENVIRONMENT):
         assert "\n-" in script.change, "the lines of both runs, though the pass only adds some"
+    assert "random" not in script.text, "a pass that counts its runs is not"
     mended = script.text.replace(f"{planted.factory}()", f"{planted.factory}_clean()")
     mended = mended.replace(f"import {planted.factory}\n", f"import {planted.factory}_clean\n")
     gone = run(mended, script.ending, tmp_path)

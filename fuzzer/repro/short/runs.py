@@ -75,7 +75,7 @@ def mutation(scene: Scene) -> Iterator[Showing]:
 def determinism(scene: Scene) -> Iterator[Showing]:
     """Show that runs of the same passes on the same input give different things."""
     indented = [f"    {line}" for line in scene.applied("Again")]
-    loop = f"for _ in range({REPEATS}):  # the difference is random"
+    loop = f"for _ in range({REPEATS}):  # not the same each time"
     if scene.kind == NOT_EQUAL:
         lines = (*scene.applied(), loop, *indented, f"    {same('Again', AFTER)}")
         yield Showing(lines, Ending(UNEQUAL, (), len(scene.applied())))
