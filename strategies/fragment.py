@@ -102,10 +102,8 @@ class Fragment:
         except Exception as error:
             code = getattr(self.make, "__code__", None)
             file, first = getattr(code, "co_filename", ""), getattr(code, "co_firstlineno", 0)
-            last = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == file][-1:] or [
-                first
-            ]
-            place = f" ({Path(file).name}:{last[0]})" if file else ""
+            lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == file] or [first]
+            place = f" ({Path(file).name}:{lines[-1]})" if file else ""
             given = ", ".join(f"{self.dtype} {tuple(shape)}" for shape in self.shapes)
             said = (str(error).strip().splitlines() or [""])[0]
             what = f"the planted function `{self.name}`{place} raised {type(error).__name__}: {said}"

@@ -83,7 +83,7 @@ def telling(module: Any) -> str:
     """Say what a module has that a plain one has not: ``on an unused binding``, ``on a symbolic dim``; else nothing."""
     functions = [function for _, function in relax_functions(module)]
     if not functions or sum(map(len, map(places, functions))) >= _MANY:
-        return "" if functions else _form(module) or "on a PrimFunc"
+        return "" if functions else _form(module) or "on a PrimFunc" * bool(kernels(module))
     operators = sorted(operators_of(module) - _UNTOLD)
     if loose := next(filter(None, (_loose(place) for function in functions for place in places(function))), ""):
         return f"when {loose}"

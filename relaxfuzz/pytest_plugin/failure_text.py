@@ -57,7 +57,7 @@ def failure_text(
     try:
         script = repro_script(small, seen, nearest=False, full=options.full)
     except RuntimeError as error:
-        above = [_observed(seen), "", *_size(reduced), "", *_shortened(reduced.script)]
+        above = [printable(line(seen)), "", *_size(reduced), "", *_shortened(reduced.script)]
         return "\n".join([*above, "", f"no script: {error}"])
     words = script.parts.words
     head = [printable(words.title), f"expected: {printable(words.expected)}", f"observed: {printable(words.observed)}"]
@@ -87,7 +87,7 @@ def failure_text(
     lines = _changed_lines(script.parts.change)
     what = "what the second run changes:" if seen.oracle is OracleName.IDEMPOTENCE else "what the pass changes:"
     changed = _changed(what, lines, max(left // 2, _LEAST_LINES))
-    shown = _shortened(module, " in the script", left - len(changed), [line[1:].strip() for line in lines])
+    shown = _shortened(module, " in the script", left - len(changed) - 1, [line[1:].strip() for line in lines])
     return "\n".join([*above, *shown, *changed, "", *tail])
 
 
@@ -152,7 +152,7 @@ _TYPE = re.compile(rf"\bR\.(?:Tensor|Tuple|Shape|Any|Callable|Prim)\b(?:{_BRACKE
 _FAILURES = {"numeric": "wrong result", "crash": "exception", "well-formed": "ill-formed output"}
 _LONGEST_NAME, _RERUNS = 150, 9
 _CAST, _MOST_CASTS = "R.match_cast(", 3
-_MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 6
+_MOST_FRAMES, _MOST_LINES, _LEAST_LINES = 5, 24, 5
 """Frames of a trace, lines of the whole text, with which pytest writes 40, and of a module whatever is beside it."""
 
 
@@ -172,9 +172,9 @@ def _shortened(module: str, elsewhere: str = "", most: int = 18, changed: Sequen
         return lines
     public = next((n for n, line in enumerate(lines, 2) if line.strip() == "@R.function"), 0)
     places = (n for text in changed for n, line in enumerate(lines) if line.strip() and text.startswith(line.strip()))
-    if (start := min(next(places, public) - 2, len(lines) - most // 2)) > (head := most // 2 - 1):
+    if (start := min(next(places, public) - 2, len(lines) - most // 2)) > (head := most // 2 - 1) + 1:
         lines[head:start] = [f"# {start - head} more lines{elsewhere}"]
-        if len(lines) <= most:
+        if len(lines) <= most + 1:
             return lines
     casts = [line for line in lines[most - 1 :] if _CAST in line][:_MOST_CASTS]  # they decide what a pattern matches
     shown = max(most - 1 - len(casts), 1)
@@ -190,7 +190,7 @@ def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
     with IsolatedWorker() as worker:
         script = Judge(worker, ()).ask(script_request, case.module_json)
     shown = script.rstrip() if isinstance(script, str) else "# TVM cannot print this module"
-    return "\n".join([_observed(verdict), "", why, "", *_shortened(shown), *_refusal(verdict)])
+    return "\n".join([printable(line(verdict)), "", why, "", *_shortened(shown), *_refusal(verdict)])
 
 
 def _size(reduced: Reduced) -> list[str]:
@@ -201,10 +201,6 @@ def _size(reduced: Reduced) -> list[str]:
         f"{bindings} in {found.seconds:.0f} s{ended}; reproduced {reduced.before.hits}/{reduced.before.runs} times",
         *reduced.notes,
     ]
-
-
-def _observed(verdict: Verdict) -> str:
-    return "\n".join(printable(each) for each in line(verdict).splitlines())
 
 
 def _folder(item: pytest.Function, options: Options) -> Path:

@@ -6,14 +6,15 @@ import contextlib
 import pickle
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from fuzzer.core.text import cut, printable
+from fuzzer.core.text import counted, cut, printable
 from fuzzer.findings.signature import death_verdict
 from fuzzer.triage.reduce import failures
 from fuzzer.worker.death import Died
@@ -174,25 +175,26 @@ def _raise_death(
 def _raise_failure(body: TestBody, ended: BodyResult, options: Options) -> NoReturn:
     judged = ended.judged
     if judged and not judged[0].unknown:
-        first, *others = judged
-        texts = [failure_text(body.item, first, first.failure, options, len(others) + 2 * bool(others))]
-        if others:
-            texts.append(f"{len(others)} other failure{'s' * (len(others) > 1)} in this test, not minimized:")
-            texts[-1] += "".join(f"\n    {cut(printable(summary(other.failure)), _WIDTH)}" for other in others)
-        raise _shown(OracleFailure([verdict for each in judged for verdict in each.verdicts]), "\n\n".join(texts))
+        others = _others(judged[1:])
+        text = "\n".join([failure_text(body.item, judged[0], judged[0].failure, options, len(others)), *others])
+        raise _shown(OracleFailure([verdict for each in judged for verdict in each.verdicts]), text)
     error = _error_of(ended)
-    if uses_hypothesis(body.item.obj) and not isinstance(
-        error, PassReferenceError
-    ):  # Hypothesis can shrink what no other process can build
+    shrinks = uses_hypothesis(body.item.obj) and not isinstance(error, PassReferenceError)
+    if shrinks:  # what no other process can build
         again = _answer(replace(body, shrink=True, seconds=None), options)
         if isinstance(again, BodyResult) and again.outcome == "failed":
             ended, judged, error = again, again.judged, _error_of(again)
     if judged:
-        text = unreduced_text(
-            judged[0].failure, judged[0].case, f"shrunk by Hypothesis, without a script: {judged[0].unknown}"
-        )
+        why = f"shrunk by Hypothesis, without a script: {judged[0].unknown}"
+        text = unreduced_text(judged[0].failure, judged[0].case, why)
         raise _shown(OracleFailure(list(judged[0].verdicts)), text)
     raise _shown(error, ended.text)
+
+
+def _others(judged: Sequence[JudgedModule]) -> list[str]:
+    """Write a line for each other failure of a test, one for those of which the same is told."""
+    told = Counter(cut(printable(summary(each.failure)), _WIDTH) for each in judged)
+    return [f"{counted(many, 'other failure')}, not minimized: {said}" for said, many in told.items()]
 
 
 def _error_of(ended: BodyResult) -> BaseException:

@@ -93,10 +93,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> Generator[None, None, None
             for name, value in getattr(report, "user_properties", ()):
                 judged = name == PROPERTY and (value["counts"].get("checks") or not report.failed)
                 if judged and getattr(report, "when", "") == "call":
+                    test = report.nodeid.partition("/")[2] or report.nodeid
                     for line in _evidence(value):
-                        terminalreporter.write_line(
-                            f"relaxfuzz: {report.nodeid.partition('/')[2] or report.nodeid}: {line}"
-                        )
+                        terminalreporter.write_line(f"relaxfuzz: {test}: {line}")
     return (yield)
 
 
@@ -136,18 +135,20 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
     rows = [(verb, Counter(calls).most_common(_MOST_OPERATORS)) for verb, calls in sides if calls]
     if rows:
         yield "; ".join(f"calls {verb}: {', '.join(f'{name} {many}' for name, many in row)}" for verb, row in rows)
-    if value["unshown"] and total["checks"] and not total["changed"] and not total["fail"]:
+    if total["fail"]:  # which comes first, and has little room beside it
+        return
+    if value["unshown"] and total["checks"] and not total["changed"]:
         yield f"warning: the pass changed none of the {counted(total['checks'], 'module')}. {value['advice']}"
-    if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"] and not total["fail"]:
-        yield (f"warning: the pass changed only {total['changed']} of {total['checks']} modules. {value['advice']}")
-    if skipped and not total["compared"] and not total["fail"]:
+    if total["checks"] >= _MANY and 0 < total["changed"] < _FEW * total["checks"]:
+        yield f"warning: the pass changed only {total['changed']} of {total['checks']} modules. {value['advice']}"
+    if skipped and not total["compared"]:
         reason, count = skipped[0]
         yield (
             f"warning: none of the changed modules' results were compared, so wrong results would go unnoticed; "
             f"reason: {reason} ({count} of {total['changed']}). Try ir_modules(executable=True) "
             "(docs/own-pass.md of relaxfuzz)."
         )
-    if total["checks"] >= _MANY and 2 * total["dead"] > total["compared"] and not total["fail"]:
+    if total["checks"] >= _MANY and 2 * total["dead"] > total["compared"]:
         yield (
             f"warning: in {total['dead']} of the {total['compared']} modules whose results were compared, the pass "
             "changed only dead code, where wrong results go unnoticed. Add plant=Fragment(...) with code that the pass "

@@ -253,6 +253,18 @@ def test_a_long_module_is_cut_on_a_terminal(
         assert (f"40 more lines of the module are not shown: {said}" in printed.err) is terminal
 
 
+def test_no_line_of_a_module_is_cut_alone(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    text, case, once = "\n".join(map(str, range(61))), Case("{}", (), 0), Confirmation(1, 1)
+    _print(
+        Reduced(PredicateCriterion("a.py:b"), Minimized(case, True), 9, 9, text, once, once),
+        None,
+        as_json=False,
+        begun=False,
+    )
+    assert len(capsys.readouterr().out.splitlines()) == 61
+
+
 def test_a_module_is_printed_with_its_constants_where_they_stand() -> None:
     text = 'class Module:\n    @R.function\n    def main() -> R.Tensor((2,), "float32"):\n'
     module = load(f'@I.ir_module\n{text}        return R.const([1.0, 2.0], "float32")\n')

@@ -72,7 +72,7 @@ def kernels(body: str, how: str = "") -> tvm.IRModule:
         (kernels(INSIDE), "on a PrimFunc"),
         (kernels(INSIDE, ", align=8"), "when a PrimFunc has a buffer of alignment 8"),
         (module("\n".join([*(f"lv{number} = R.abs(x)" for number in range(12)), "return x"])), ""),
-        (tvm.IRModule({}), "on a PrimFunc"),
+        (tvm.IRModule({}), ""),
         (module("return Module.again(x)", rest=AGAIN), "on a recursive function"),
         (module(f"{LOCAL[:-8]}lv = Module.again(x)\nreturn lv", rest=AGAIN), "on a recursive function"),
         (module("lv: R.Tensor((2,)) = R.exp(x)\nreturn lv"), "when a variable has no dtype"),

@@ -187,7 +187,7 @@ def _print(reduced: Reduced, kept: Path | None, *, as_json: bool, begun: bool) -
         put_json(reduced.to_object())
         return
     lines = reduced.script.rstrip().splitlines()
-    shown = _MOST_LINES if sys.stdout.isatty() and len(lines) > _MOST_LINES else len(lines)
+    shown = _MOST_LINES if sys.stdout.isatty() and len(lines) > _MOST_LINES + 1 else len(lines)
     print("\n".join(lines[:shown]))
     if shown < len(lines):
         where = f"all of it is in {kept}" if kept else "--repro FILE writes all of it"

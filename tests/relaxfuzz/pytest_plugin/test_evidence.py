@@ -203,7 +203,7 @@ def test_how_many_must_change_can_be_said(tmp_path: Path, least: int, marked: in
 
 def test_two_failures_are_told_and_where_the_first_was_raised(said: str) -> None:
     told = section(said, "test_two")
-    assert "1 other failure in this test" in told, said
+    assert "1 other failure, not minimized: " in told, said
     assert "more than one function" in told
     assert "one function alone" in told
     assert re.search(r"test_given\.py:\d+ in refuses: raise \w+Error\(", told)
@@ -267,10 +267,16 @@ def test_dead_code_in_over_half_of_the_changed_modules_is_a_warning(
     assert ("plant=" in said) is warned, said
 
 
-def told_of(counts: dict[str, int], uncompared: dict[str, int]) -> str:
+def told_of(counts: dict[str, int], uncompared: dict[str, int], notes: dict[str, int] | None = None) -> str:
     nothing: dict[str, int] = {}
-    rest = {"notes": nothing, "removed": nothing, "added": nothing, "advice": "Use it.", "unshown": False}
+    rest = {"notes": notes or nothing, "removed": nothing, "added": nothing, "advice": "Use it.", "unshown": False}
     return "\n".join(_evidence({"counts": counts, "uncompared": uncompared, **rest}))
+
+
+def test_a_test_that_fails_prints_no_note() -> None:
+    """The message has 40 lines at most, and a failure comes first."""
+    assert "note (2 modules): why" in told_of({"checks": 3}, {}, {"why": 2})
+    assert "note" not in told_of({"checks": 3, "fail": 1}, {}, {"why": 2})
 
 
 MANY = ("add", "abs", "split", "concat", "tanh", "exp", "log", "sum", "mean", "max")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +29,7 @@ from relaxfuzz.pytest_plugin.failure_text import (
     _shortened,
     failure_text,
 )
+from relaxfuzz.pytest_plugin.isolated import _others
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 from strategies import Fragment, ir_modules
@@ -69,6 +71,18 @@ def test_the_changed_place_of_a_module_that_is_cut_is_kept() -> None:
     assert _shortened("\n".join(lines), "", 8, ["line 2, more"]) == [*lines[:7], "# 13 more lines"]
 
 
+def test_no_line_is_cut_alone() -> None:
+    """A line was replaced by ``# 1 more lines``."""
+    for count in range(7, 40):
+        lines = [f"    line {n}," for n in range(count)]
+        for most, place in itertools.product(range(5, 20), range(count)):
+            shown = _shortened("\n".join(lines), "", most, [f"line {place}, more"])
+            assert len(shown) <= most + 1
+            cuts = [int(line.split()[1]) for line in shown if line.startswith("# ")]
+            assert all(each > 1 for each in cuts), (most, place, shown)
+            assert len(shown) - len(cuts) + sum(cuts) == count
+
+
 def test_a_public_function_is_shown_of_a_module_that_is_cut_where_no_line_changed() -> None:
     helper = ["    @R.function(private=True)", "    def f1(x):", *(f"        line {n}" for n in range(6))]
     main = ["    @R.function", "    def main(x):", "        wrong = R.add(x, x)", "        return wrong"]
@@ -84,7 +98,7 @@ def test_a_module_is_shown_without_what_stands_above_it() -> None:
         *(f"line {n}" for n in range(5)),
         "# 3 more lines in the script",
     ]
-    assert len(_shortened(module, most=1)) == 6
+    assert len(_shortened(module, most=1)) == 5
 
 
 def test_large_constants_are_not_shown_instead_of_the_module() -> None:
@@ -115,6 +129,15 @@ def test_a_type_that_does_not_fit_behind_a_cast_has_a_hint() -> None:
     assert "own-pass.md" in _cast_hint(verdict, "lv = R.match_cast(x, R.Tensor)")[0]
     assert _cast_hint(verdict, "lv = R.abs(x)") == []
     assert _cast_hint(failing(OracleName.WELL_FORMED, "other"), "R.match_cast(x)") == []
+
+
+def test_equal_lines_on_other_failures_are_one() -> None:
+    seen = [failing(OracleName.NUMERIC, said) for said in ("wrong", "wrong", "other")]
+    case = Case("", (PassRef("Mine", "mine"),), 0)
+    assert _others([JudgedModule(case, "", (each,)) for each in seen]) == [
+        "2 other failures, not minimized: numeric: Mine: ill-formed: wrong",
+        "1 other failure, not minimized: numeric: Mine: ill-formed: other",
+    ]
 
 
 def test_what_a_test_plants_is_tried_alone_first(tmp_path: Path) -> None:
