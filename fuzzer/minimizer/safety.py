@@ -3,9 +3,9 @@
 Modules are generated so that no input of the default domain meets undefined behaviour; the generator guards the
 operands of operators with a narrower domain.  An edit could remove such a guard and the two executions would then
 disagree for no fault of TVM's.  So each operand of such an operator is named by the whole expression that computes
-it, from the parameters' types on, and a candidate may only contain names that the original module contains too (or
-operands that are constants of ones, as the minimizer itself puts in).  Where intervals prove that every operator of
-the candidate is defined for all inputs, nothing need be named.
+it, from the parameters' types on (without the shapes of tensors where elements alone decide), and a candidate may only
+contain names that the original module contains too (or operands that are constants of ones, as the minimizer itself
+puts in).  Where intervals prove that every operator of the candidate is defined for all inputs, nothing need be named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from relaxkit.ir.operator_facts import NARROW
+from relaxkit.ir.operator_facts import BY_ELEMENT, NARROW
 from relaxkit.ir.sketch import uses
 from relaxkit.ir.sketch.kernels import is_plain
 from relaxkit.ir.sketch.sketch import Binding, Branch, Func, Sketch, SketchBody, take
@@ -54,7 +54,7 @@ class _Names:
         self.sketch = sketch
         self.values: dict[Any, Any] = {}
         self.arguments: dict[Any, list[Any]] = {}  # parameter -> what the callers give
-        self.cache: dict[Any, str] = {}
+        self.caches: dict[bool, dict[Any, str]] = {False: {}, True: {}}
         self.calls: list[Any] = []
         for func in sketch.relax_functions().values():
             self._body(func.body)
@@ -63,6 +63,7 @@ class _Names:
         found = set()
         for call in self.calls:
             if str(call.op.name) in NARROW and not self._is_harmless(call):
+                self.shaped = str(call.op.name) not in BY_ELEMENT
                 found.add(self.name(call))
         return frozenset(found)
 
@@ -70,19 +71,18 @@ class _Names:
         """Say whether a call is defined anyway: its operands are ones, or its kernel only copies or stores ones."""
         if all(_ones(item) for item in call.args):
             return True
-        kernel = call.args[0] if call.args else None
-        if str(call.op.name) != "relax.call_tir" or not isinstance(kernel, tvm.ir.GlobalVar):
-            return False
-        function = self.sketch.functions.get(str(kernel.name_hint))
+        kernel = call.args[0] if str(call.op.name) == "relax.call_tir" else None
+        function = self.sketch.functions.get(str(getattr(kernel, "name_hint", "")))
         return isinstance(function, tvm.tirx.PrimFunc) and is_plain(function)
 
     def name(self, expr: relax.Expr) -> str:
         """Return the name of an expression: equal for equal computations from equal parameters."""
         if isinstance(expr, relax.Var):
-            if expr not in self.cache:
-                self.cache[expr] = "recursive"
-                self.cache[expr] = self._var(expr)
-            return self.cache[expr]
+            cache = self.caches[self.shaped]
+            if expr not in cache:
+                cache[expr] = "recursive"
+                cache[expr] = self._var(expr)
+            return cache[expr]
         if isinstance(expr, Branch):
             parts = [self.name(item) for item in (expr.condition, expr.then.result, expr.otherwise.result)]
             return _digest("if", *parts)
@@ -91,7 +91,7 @@ class _Names:
             return _digest("const", str(expr.ty), expr.value.numpy().tobytes().hex() if array else str(expr))
         if isinstance(expr, tvm.ir.Call):
             target = str(expr.op.name) if isinstance(expr.op, tvm.ir.Op) else self.name(expr.op)
-            return _digest("call", target, repr(expr.attrs), str(expr.ty), *(self.name(item) for item in expr.args))
+            return _digest("call", target, repr(expr.attrs), self._type(expr), *(self.name(item) for item in expr.args))
         if isinstance(expr, relax.Tuple):
             return _digest("tuple", *(self.name(item) for item in expr.fields))
         if isinstance(expr, relax.TupleGetItem):
@@ -115,7 +115,10 @@ class _Names:
         if arguments:
             names = sorted({self.name(item) for item in arguments})
             return names[0] if len(names) == 1 else _digest("one of", *names)
-        return f"parameter {var.ty}"
+        return f"parameter {self._type(var)}"
+
+    def _type(self, expr: relax.Expr) -> str:
+        return str(expr.ty if self.shaped or not isinstance(expr.ty, relax.TensorType) else expr.ty.dtype)
 
     def _body(self, body: SketchBody) -> None:
         for binding in body.bindings():
@@ -141,9 +144,8 @@ class _Names:
 
 
 def _ones(expr: relax.Expr) -> bool:
-    if not isinstance(expr, tvm.ir.GenericConst) or not isinstance(expr.value, tvm.runtime.Tensor):
-        return False
-    return bool(np.all(expr.value.numpy() == 1))
+    array = expr.value if isinstance(expr, tvm.ir.GenericConst) else None
+    return isinstance(array, tvm.runtime.Tensor) and bool(np.all(array.numpy() == 1))
 
 
 def _digest(*parts: str) -> str:

@@ -19,11 +19,13 @@ from tvm import relax
 from fuzzer.core.case import Case
 from fuzzer.core.text import counted, first_line, printable, shell
 from fuzzer.findings.symptom import is_of_another_type
+from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.run import check_text
 from fuzzer.triage.reduce import NotReduced, Reduced, reduce_case, script_request
 from fuzzer.triage.script import repro_script, write_repro
+from fuzzer.worker.worker import IsolatedWorker
 from oracles.check import line
 from oracles.core.verdict import Outcome, Verdict
 from relaxfuzz.pytest_plugin.child import JudgedModule, planted
@@ -184,9 +186,6 @@ def _shortened(module: str, elsewhere: str = "", most: int = 18, changed: Sequen
 
 def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
     """Write the text of a failure whose module stays as it is, and why."""
-    from fuzzer.minimizer.judge.judge import Judge
-    from fuzzer.worker.worker import IsolatedWorker
-
     with IsolatedWorker() as worker:
         script = Judge(worker, ()).ask(script_request, case.module_json)
     shown = script.rstrip() if isinstance(script, str) else "# TVM cannot print this module"
@@ -194,13 +193,13 @@ def unreduced_text(verdict: Verdict, case: Case, why: str) -> str:
 
 
 def _size(reduced: Reduced) -> list[str]:
-    found = reduced.minimized
+    found, before, after = reduced.minimized, reduced.bindings_before or 0, reduced.bindings or 0
     ended = "" if found.stopped is None else f", stopped by --relaxfuzz-minimize ({found.stopped})"
-    bindings = f"minimized from {counted(reduced.bindings_before or 0, 'binding')} to {reduced.bindings or 0}"
-    return [
-        f"{bindings} in {found.seconds:.0f} s{ended}; reproduced {reduced.before.hits}/{reduced.before.runs} times",
-        *reduced.notes,
-    ]
+    done = f"minimized from {counted(before, 'binding')} to {after}"
+    if after == before:
+        done = f"{'simplified' if found.steps else 'no smaller module found'} ({counted(after, 'binding')})"
+    again = f"reproduced {reduced.before.hits}/{reduced.before.runs} times"
+    return [f"{done} in {found.seconds:.0f} s{ended}; {again}", *reduced.notes]
 
 
 def _folder(item: pytest.Function, options: Options) -> Path:

@@ -22,9 +22,7 @@ from relaxfuzz.pytest_plugin.options import (
 
 ISOLATE = "relaxfuzz_isolate"
 _TEXT = "relaxfuzz_text"
-_WAYS = {
-    "proved": "proved for all inputs", "interpreted": "interpreted", "executed": "executed", "differing": "failed",
-}  # fmt: skip
+_WAYS = {"proved": "proved for all inputs", "interpreted": "interpreted", "executed": "executed", "differing": "failed"}
 """How results were compared."""
 _SELDOM = (("reject", "rejected"), ("invalid", "invalid"))
 

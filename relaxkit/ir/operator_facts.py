@@ -30,9 +30,12 @@ DECIDES = _relax(
 )
 """Operators that decide on the value of an operand when that is a float, so that rounding can become a jump."""
 
-NARROW = _relax(
+BY_ELEMENT = _relax(
+    "log sqrt rsqrt asin acos acosh atanh power log_add_exp divide floor_divide mod floor_mod left_shift right_shift"
+)
+"""Operators that are undefined, or not finite, for some elements, whatever the shapes are."""
+NARROW = BY_ELEMENT | _relax(
     """
-    log sqrt rsqrt asin acos acosh atanh power log_add_exp divide floor_divide mod floor_mod left_shift right_shift
     astype take gather_elements gather_nd scatter_elements scatter_nd slice_scatter index_put index_tensor one_hot
     bucketize strided_slice dynamic_strided_slice reverse_sequence nn.nll_loss nn.cross_entropy_with_logits
     nn.batch_norm nn.attention nn.attention_bias grad.take_backward grad.nll_loss_backward quantize dequantize

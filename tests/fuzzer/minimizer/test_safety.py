@@ -66,6 +66,21 @@ def test_smaller_data_under_the_same_index_is_a_new_hazard() -> None:
     assert not hazards(emit(sketch)) <= hazards(module)
 
 
+def test_shapes_are_no_part_of_a_hazard_of_single_elements() -> None:
+    """A quotient in a module written by hand, whose divisor may be 0, kept its shapes."""
+    builder = relax.BlockBuilder()
+    x, y = samples.var("x", 5), samples.var("y", 5)
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(builder.emit(op.divide(builder.emit(op.exp(x)), y)))
+    module = builder.finalize()
+    sketch = take(module)
+    sketch.retype.dims = {5: 3}
+    assert not is_safe(emit(sketch), frozenset())
+    assert is_safe(emit(sketch), hazards(module))
+    sketch.retype.dtypes = {"float32": "float16"}
+    assert not is_safe(emit(sketch), hazards(module))
+
+
 def test_inlining_a_call_keeps_the_names() -> None:
     builder = relax.BlockBuilder()
     p = samples.var("p", 3)

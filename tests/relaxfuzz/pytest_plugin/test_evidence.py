@@ -456,7 +456,7 @@ def test_a_contract_given_to_check_is_that_of_every_process(said: str) -> None:
     told = section(said, "test_promised")
     assert "expected: a second run changes nothing" in told, told
     assert "what the second run changes:\n" in told, told
-    assert "minimized from" in told
+    assert "; reproduced 3/3 times" in told
     assert "to reproduce the failure, run: " in told
     assert "the contract given to check cannot be pickled" in section(said, "test_unsendable")
 

@@ -14,9 +14,11 @@ from hypothesis import given
 from tvm import relax
 
 from fuzzer.core.case import Case
-from fuzzer.minimizer.search.outcome import SearchLimits
+from fuzzer.minimizer.judge.criterion import Confirmation
+from fuzzer.minimizer.judge.predicate import PredicateCriterion
+from fuzzer.minimizer.search.outcome import Minimized, SearchLimits
 from fuzzer.repro.run import ReproResult
-from fuzzer.triage.reduce import failures, reduce_case
+from fuzzer.triage.reduce import Reduced, failures, reduce_case
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxfuzz.pytest_plugin import failure_text as text
 from relaxfuzz.pytest_plugin.child import JudgedModule, planted
@@ -27,6 +29,7 @@ from relaxfuzz.pytest_plugin.failure_text import (
     _changed_lines,
     _script_name,
     _shortened,
+    _size,
     failure_text,
 )
 from relaxfuzz.pytest_plugin.isolated import _others
@@ -159,6 +162,25 @@ def test_what_a_test_plants_is_tried_alone_first(tmp_path: Path) -> None:
     passing = Case(str(tvm.ir.save_json(Fragment(relax.op.abs).alone())), case.passes, 0)
     reduced = reduce_case(case, seen, SearchLimits(0, 30.0), smaller=[passing, alone])
     assert (reduced.bindings_before, reduced.bindings) == (4, 2), "no query was needed"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "steps", "said"),
+    [
+        (5, 2, ("drop bindings",), "minimized from 5 bindings to 2 in 0 s; "),
+        (5, 2, (), "minimized from 5 bindings to 2 in 0 s; "),
+        (2, 2, ("shrink dims",), "simplified (2 bindings) in 0 s; "),
+        (1, 1, (), "no smaller module found (1 binding) in 0 s; "),
+    ],
+)
+def test_a_module_is_said_to_be_minimized_only_if_it_is_smaller(
+    before: int, after: int, steps: tuple[str, ...], said: str
+) -> None:
+    """A text said ``minimized from 2 bindings to 2``."""
+    once = Confirmation(1, 1)
+    found = Minimized(Case("", (), 0), reproduced=True, steps=steps)
+    reduced = Reduced(PredicateCriterion("a.py:b"), found, before, after, "", once, once)
+    assert _size(reduced) == [f"{said}reproduced 1/1 times"]
 
 
 def told(folder: Path, expression: str) -> str:
