@@ -266,9 +266,10 @@ def planted_bugs() -> list[Any]:
 
 def executed(subject: Any, name: str, number: int) -> Iterator[Row]:
     """Prove a subject that its passes have changed, and execute what is proved."""
+    from shared.proofs import proof_of
+
     from oracles import judge
     from oracles.core.verdict import Outcome
-    from oracles.numeric.oracle import proof_of
     from relaxkit.passes.contract import OracleName
 
     if subject.facts is None or subject.facts.complaint is not None or subject.output.error is not None:

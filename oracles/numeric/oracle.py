@@ -173,23 +173,6 @@ def _pristine(facts: Any) -> Any:
     return from_json_graph_str(facts.snapshot) if facts.modified() else facts.module
 
 
-def proof_of(subject: Subject) -> Proof:
-    """Compare a subject's results before and after its passes for all inputs, by terms; nothing is executed.
-
-    Returns:
-        ``OPEN``, too, where there is no result to compare, or callers must change in a way that no adapter knows.
-    """
-    try:
-        if reason := _unfit(subject):
-            return Proof(Result.OPEN, "", reason)
-        original = _original(subject)
-        if reason := _may_change(subject, original):
-            return Proof(Result.OPEN, "", reason)
-        return _proof(original, candidate_of(subject, original, len(subject.plan.steps) - 1), subject)
-    except (NoAdapter, NotLiteral) as error:
-        return Proof(Result.OPEN, "", str(error))
-
-
 def _proof(original: Original, candidate: Candidate, subject: Subject) -> Proof:
     caller = AdaptedCall(candidate.adapters, original.module, candidate.module) if candidate.adapters else None
     laws = tuple(dict.fromkeys(law for step in subject.plan.steps for law in step.contract.laws))

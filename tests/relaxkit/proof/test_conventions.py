@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import tvm
+from shared.proofs import proof_of
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 
 from oracles.core.subject import Subject
-from oracles.numeric.oracle import proof_of
 from relaxkit.passes.contract import Contract
 from relaxkit.passes.contracts import contract_for
 from relaxkit.passes.pass_ref import GivenPass, PassRef

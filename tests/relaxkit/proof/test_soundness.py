@@ -13,12 +13,12 @@ import tvm_ffi
 from planted.catalogue import PLANTED, Manner, Planted
 from planted.generated import module as generated
 from planted.generated import modules
+from shared.proofs import proof_of
 from tvm import relax
 
 from oracles import Subject, judge
 from oracles.core.verdict import Outcome
 from oracles.measure.interpret import Interpreted, compare_interpreted
-from oracles.numeric.oracle import proof_of
 from relaxkit.passes.arguments import given_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import CONTRACTS, contract_for
