@@ -137,6 +137,8 @@ CONFIGURED = '[tool.relaxfuzz]\npass = ["mine.py:FuseClips"]\n'
         (CONFIGURED, "FuseOps", ""),
         (CONFIGURED, "FuseClip", "is not a pass of TVM or of the campaign; did you mean FuseClips"),
         (CONFIGURED, "FoldConstants", "did you mean FoldConstant"),
+        (CONFIGURED.replace("Clips", "Clip"), "FuseClips", "mine.py' has no 'FuseClip'; did you mean FuseClips?"),
+        (CONFIGURED.replace("mine", "mein"), "FuseClips", "mein.py' is not a file"),
         ("", "FuseClip", ""),  # `run --pass` may name any
     ],
 )
@@ -146,11 +148,14 @@ def test_names_of_passes_are_checked_where_a_configuration_says_which_are_tested
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text(config)
+    (tmp_path / "mine.py").write_text("class FuseClips:\n    pass\n\n\nraise SystemExit  # nobody runs it\n")
     (tmp_path / ".relaxfuzz").mkdir()
     path = tmp_path / ".relaxfuzz" / "policy.toml"
     path.write_text(f"[passes.{name}]\n")
     assert main(["gate", "--check", "--policy", str(path)]) == (2 if said else 0)
-    assert said in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert said in told
+    assert (f"{tmp_path / 'pyproject.toml'}: pass" in told) is ("mine.py' " in said or "mein.py' " in said)
 
 
 def test_exit_2_without_a_campaign_or_a_policy(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:

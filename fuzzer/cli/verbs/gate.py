@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
 
 from fuzzer.cli.options import add_triage, file_errors, inform, put_json, show
-from fuzzer.core.config import project_config, project_file, read_config
+from fuzzer.core.config import absolute_target, project_config, project_file, read_config
 from fuzzer.core.text import printable
-from fuzzer.core.verb import OK, READS_ONLY, Verb
+from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
+from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import split_target
 
 LEAST_SECONDS = 600
@@ -41,20 +43,25 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_triage(parser)
     parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="print every requirement with the numbers that determine whether it is met",
+        "--explain", action="store_true", help="print every requirement with the numbers that decide whether it is met"
     )
     parser.add_argument("--json", action="store_true", help="print what --explain prints, as one JSON object")
 
 
 def _configured(policy: Path) -> set[str] | None:
     """Return the names of the passes that the configurations beside a policy test; ``None`` where none tells."""
-    found = [project_config(project_file(Path.cwd()).parent)]
-    found += [read_config(path) for path in sorted(policy.parent.glob("campaign*.toml"))]
-    if any("plugin" in each for each in found) or not any({"pass", "passes"} & {*each} for each in found):
-        return None
-    return {split_target(target)[1] for each in found for target in each.get("pass", ())}
+    project = project_file(Path.cwd())
+    found = {project: project_config(project.parent)}
+    found |= {path: read_config(path) for path in sorted(policy.parent.glob("campaign*.toml"))}
+    targets = [(path, target) for path, each in found.items() for target in each.get("pass", ())]
+    for path, target in targets:
+        where, name, _ = split_target(absolute_target(target, f"{path}: pass"))
+        text = Path(where).read_text(errors="replace") if where.endswith(".py") else name  # not run by an import
+        if name not in (words := set(re.findall(r"\w+", text))) and "import *" not in text:
+            raise UsageError(f"{path}: pass: '{where}' has no '{name}'{near_matches(name, words)}")
+    keys = {key for each in found.values() for key in each}
+    anything = "plugin" in keys or not {"pass", "passes"} & keys
+    return None if anything else {split_target(target)[1] for _, target in targets}
 
 
 def _run(options: argparse.Namespace) -> int:
