@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +13,7 @@ from fuzzer.gate.judge import GateResult
 from fuzzer.store.database import StoreError
 from fuzzer.store.door import read_script
 from fuzzer.store.records import FindingRecord, FindingState
+from relaxkit.files import read_text
 from relaxkit.passes.pass_ref import PassRef
 from relaxkit.text_enum import TextEnum
 
@@ -91,12 +94,18 @@ def blame_line(finding: FindingRecord) -> str:
 
 
 def users_line(finding: FindingRecord) -> tuple[str, int] | None:
-    """Return file and line of the user's pass where it raised, in the repository of this directory, if it is there."""
-    file, _, line = finding.evidence.details.place.rpartition(":")
-    here = Path.cwd()
+    """Return where the user's pass raised, or else its definition: file in this directory's repository, and line."""
+    here, named = Path.cwd(), (each for each in finding.shown_case.passes if each.is_user)
     root = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
-    inside = Path(file).is_relative_to(root) and line.isdecimal()
-    return (Path(file).relative_to(root).as_posix(), int(line)) if inside else None
+    own = next((each.target.partition("(")[0] for each in named if each.name == finding.culprit), "")
+    file, _, line = (finding.evidence.details.place or own).rpartition(":")
+    path = Path(file) if file.endswith(".py") else here / f"{file.replace('.', '/')}.py"
+    inside = path.is_relative_to(root)
+    if inside and not finding.evidence.details.place:
+        with contextlib.suppress(OSError, ValueError):  # no such file, or no text
+            above = re.split(rf"(?m)^(?=(?:(?:class|def) )?{re.escape(line)}\b)", read_text(path), maxsplit=1)
+            line = str(above[0].count("\n") + 1) if above[1:] else ""
+    return (path.relative_to(root).as_posix(), int(line)) if inside and line.isdecimal() else None
 
 
 def title_line(finding: FindingRecord) -> str:

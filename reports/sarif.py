@@ -2,8 +2,8 @@
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the numbers of sections below are of that document.
 
-The place of a finding is the line of the user's pass that raised; of others its script, relative to the campaign's
-directory: code scanning wants a relative path, the same each time. What is known is suppressed, with its reference. A
+The place of a finding is the line of the user's pass that raised, or else of its definition; of others the script,
+relative to the campaign's directory: code scanning wants a path that stays the same. What is known is suppressed. A
 suspect (``fuzzer.store.records.SUSPECTS``) is a warning, a question a note; of the rest severity decides.
 """
 

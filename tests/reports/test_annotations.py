@@ -12,6 +12,7 @@ from fuzzer.gate.policy import Limit, Policy, Rule
 from fuzzer.store.records import SUSPECTS
 from fuzzer.store.writer import FindingState
 from oracles.core.verdict import Details, Outcome
+from relaxkit.passes.pass_ref import USER_PREFIX, PassRef
 from reports.annotations import MOST, command, render_annotations
 from reports.sarif import render_sarif
 from reports.tables import Report
@@ -107,3 +108,31 @@ def test_what_a_pass_raises_is_annotated_at_its_line(
         own = {"artifactLocation": {"uri": "team%2C%20one/util.py"}, "region": {"startLine": 12}}
         script = {"uri": "repros/0000000001.py", "uriBaseId": "CAMPAIGN"}
         assert physical == (own if file else {"artifactLocation": script, "region": {"startLine": 1}})
+
+
+@pytest.mark.parametrize(
+    ("target", "line"),
+    [
+        ("{home}/team/drop.py:Drop", 4),
+        ("{home}/team/drop.py:make(2)", 8),
+        ("team.drop:made", 12),
+        ("{home}/team/drop.py:Dro", 0),
+        ("{home}/team/none.py:Drop", 0),
+        ("/elsewhere/drop.py:Drop", 0),
+    ],
+)
+def test_what_a_users_pass_does_wrong_is_annotated_at_its_definition(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, line: int
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team" / "drop.py").write_text(
+        "# Drop\n\n\nclass Drop:\n    pass\n\n\ndef make(level):\n    return Drop()\n\n\nmade = Drop\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    first, *rest = report.findings
+    case = replace(first.case, passes=(PassRef("FuseOps", f"{USER_PREFIX}{target.format(home=tmp_path)}"),))
+    own = replace(first, case=case, minimized=None, evidence=replace(first.evidence, details=Details()))
+    at = f"file=team/drop.py,line={line}," if line else ""
+    told = render_annotations(replace(report, findings=[own, *rest]))
+    assert told.startswith(f"::error {at}title=relaxfuzz%3A S3? crash FuseOps 0000000001::")
