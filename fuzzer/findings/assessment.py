@@ -177,6 +177,7 @@ _AGAINST_DOCUMENTATION = frozenset(
 )
 """Kinds that contradict what TVM says of operators, of ``Gradient``, of the types of calls and of bindings, and of
 public functions: those "externally exposed" are entry points, and passes change parameters of "internal functions"."""
+_PROMISED = (OracleName.DETERMINISM, OracleName.IDEMPOTENCE, OracleName.LOCALITY, OracleName.ENVIRONMENT)
 _DESCRIBED = {"not-as-documented": "operator", "wrong-gradient": "pass"}
 """Kinds that contradict a documentation which nobody quotes, and whose that is."""
 _UNPROMISED = frozenset({"not-equal", "not-local", "healed"})
@@ -212,10 +213,12 @@ def gravest(verdict: Verdict) -> Severity:
 
 
 def _against(verdict: Verdict) -> str:
-    """Say what a failure contradicts: TVM's documentation only where that is quoted."""
+    """Say what a documented failure contradicts: TVM's documentation only where that is quoted."""
     if verdict.shown.kind in _DESCRIBED:
         return f"not what the documentation of the {_DESCRIBED[verdict.shown.kind]} describes"
     source = verdict.shown.details.source
+    if verdict.oracle in _PROMISED:  # of no pass of TVM's
+        return "breaks its contract (the default one, unless the pass has its own)"
     if not source or '"' in source or "'" in source:
         return "contradicts what TVM documents"
     where = next((each for each in ("documentation", "header") if each in source), "")

@@ -152,10 +152,8 @@ def _ruling(directory: Path, status: RulingStatus, record: FindingRecord, before
         f"untriaged{early}; for details, run `{how}`" if record.state is FindingState.NEW else "",
     )
     message = f"{printable(record.title)}{record.times}"
-    counts = {"count": record.count}
-    return Ruling(
-        status, Requirement.FINDING, subject, message, counts, finding=record.id, more=tuple(filter(None, facts))
-    )
+    more = tuple(filter(None, facts))
+    return Ruling(status, Requirement.FINDING, subject, message, {"count": record.count}, finding=record.id, more=more)
 
 
 def _raised(record: FindingRecord) -> str:

@@ -193,7 +193,7 @@ class EvidenceClass(TextEnum):
     def words(self) -> str:
         """Say it to somebody who does not know the classes."""
         words = {
-            "hard": "observed by running it", "documented": "against TVM's documentation, code or tests",
+            "hard": "observed by running it", "documented": "against TVM's documentation, code or tests, or a contract",
             "ours": "promised nowhere", "debatable": "called debatable by a reader of TVM's source",
         }  # fmt: skip
         return words[self.value]
