@@ -95,11 +95,6 @@ class Reduced:
         return self.after.verdict
 
     @property
-    def culprit(self) -> str:
-        """Name of the pass that is to blame; empty for the user's own criterion."""
-        return "" if self.verdict is None else self.verdict.culprit
-
-    @property
     def flaky(self) -> bool:
         """Say whether the failure does not show every time."""
         return not self.before.confirmed
@@ -108,7 +103,8 @@ class Reduced:
         """Return what ``relaxfuzz minimize --json`` prints of it."""
         found = self.minimized
         return {
-            "signature_id": self.criterion.id, "signature": self.criterion.text, "culprit": self.culprit,
+            "signature_id": self.criterion.id, "signature": self.criterion.text,
+            "culprit": self.verdict.culprit if self.verdict else "",
             "passes": [ref.expression for ref in found.case.passes],
             "bindings_before": self.bindings_before or 0, "bindings": self.bindings or 0, "queries": found.queries,
             "seconds": round(found.seconds, 3), "complete": found.complete,

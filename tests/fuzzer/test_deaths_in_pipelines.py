@@ -59,7 +59,8 @@ def test_a_death_is_put_down_to_the_pass_that_was_running_and_the_others_are_dro
     (verdict,) = failures(case, OracleName.CRASH)
     assert (verdict.shown.kind, verdict.culprit) == ("signal 11", "ConvertLayout")
     reduced = reduce_case(case, verdict, SearchLimits(queries=60, seconds=60.0))
-    assert reduced.culprit == "ConvertLayout"
+    assert reduced.verdict is not None
+    assert reduced.verdict.culprit == "ConvertLayout"
     (left,) = reduced.minimized.case.passes
     assert left.expression.startswith("relax.transform.ConvertLayout(")
     assert reduced.bindings == 1

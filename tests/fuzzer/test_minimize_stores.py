@@ -6,6 +6,7 @@ import contextlib
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tvm
@@ -23,6 +24,7 @@ from fuzzer.store import known
 from fuzzer.store.records import FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store
 from fuzzer.triage.reduce import failures
+from fuzzer.triage.weigh import weigh
 from oracles.core.verdict import Death, Details, Evidence, Verdict
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef, content_hash
@@ -90,6 +92,20 @@ def test_what_minimize_achieved_is_what_later_verbs_show(
     assert "stored" not in said
     assert " candidates, starting from the smaller case found earlier): " in said
     assert (campaign / str(found.repro)).stat().st_mtime_ns == before
+
+
+def test_what_is_at_fault_is_told_as_lists_tell_it(
+    campaign: Path, name: Signature, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The judged pass was told, though a pass inside of it was found to be at fault."""
+
+    def weighed(*given: Any) -> tuple[Assessment, Any]:
+        assessment, harm = weigh(*given)
+        return replace(assessment, blame="Inner"), harm
+
+    monkeypatch.setattr("fuzzer.triage.finding.weigh", weighed)
+    assert minimize(campaign, name) == 0
+    assert re.findall("at fault: (.*)", capsys.readouterr().err) == ["Inner"]
 
 
 def test_what_was_minimized_is_kept_when_the_rest_is_killed(

@@ -84,6 +84,7 @@ def _run(options: argparse.Namespace) -> int:
     from fuzzer.core.terminal import bars
     from fuzzer.minimizer.search.outcome import SearchLimits
     from fuzzer.store.door import SCRIPTS
+    from fuzzer.store.writer import Store
     from fuzzer.triage.reduce import ReductionPlan, reduce
     from fuzzer.triage.script import repro_script, write_repro
     from fuzzer.worker.worker import DEFAULT_TIME_LIMIT
@@ -114,6 +115,8 @@ def _run(options: argparse.Namespace) -> int:
     _print(reduced, kept, as_json=options.json, begun=source.start is not None)
     if options.module is None:
         _store(options.directory, options.finding, reduced)
+        with Store.open(options.directory) as store:
+            inform(f"at fault: {store.finding(options.finding).assessment.blame}")
     if options.others is not None:
         _write_others(reduced, options.others)
     if options.repro is not None:
@@ -200,8 +203,7 @@ def _print(reduced: Reduced, kept: Path | None, *, as_json: bool, begun: bool) -
         f"{ended.get(str(found.stopped), '')}: {reduced.criterion.id} {reduced.criterion.text}"
     )
     if found.case.passes:
-        culprit = f"; at fault: {reduced.culprit}" if reduced.culprit else ""
-        inform(f"passes: {', '.join(ref.expression for ref in found.case.passes)}{culprit}")
+        inform(f"passes: {', '.join(ref.expression for ref in found.case.passes)}")
     for note in reduced.notes:
         inform(note)
     if reduced.flaky:
