@@ -145,7 +145,7 @@ class ScriptParts:
         module: The failing module: TVMScript, or Python that builds it; empty when the script has it as JSON only.
         python: Whether ``module`` is Python.
         words: What is wrong.
-        nearest: The nearest module that passes.
+        nearest: The nearest module that passes, as an edit of the module's TVMScript.
         passing: The same as an edit of the short script, which ends with 0 after it.
         change: The lines of the short script's module that the pass changes, as a unified diff; of two runs that must
             agree, those that differ.
@@ -166,7 +166,7 @@ class ScriptParts:
     def near(self) -> Nearest | None:
         """The nearest module that passes, as an edit of this script's module, where that tells anything."""
         shown = self.nearest if self.ending is None else self.passing
-        return shown if shown is not None and shown.tells else None
+        return shown if shown and shown.tells and (self.ending or shown.of(self.module)) else None
 
     def fits(self, sentences: str, code: re.Pattern[str] = _CODE) -> bool:
         """Say whether all calls and lines of code that sentences name stand in the module, or in what passes made."""

@@ -152,11 +152,9 @@ def render_repro(
         words = replace(words, observed=f"the second run {change}" if again else title)  # not that two modules differ
     words = replace(words, observed=words.observed + namesakes(words.observed, load_module(case)))
     if alone is not None:
-        prepare, judged, nearest = [], [LEGALIZE], None
+        prepare, judged, nearest = [], [LEGALIZE], None  # which is one of the whole module
     check = check_of(case, verdict) if alone is None else documented_check(alone)
     source = module_source(load_module(case) if alone is None else alone.call.module)
-    if nearest is not None and not (source.is_script and nearest.of(source.text)):
-        nearest = None  # it is told as an edit of the text
     roots = sorted({str(root) for step in subject.plan.steps if step.ref.is_user for root in step.ref.roots})
     front = _joined(
         _module(source),

@@ -16,7 +16,7 @@ from fuzzer.findings.script_parts import Nearest
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.essence import essence, is_bare
 from fuzzer.repro.miscomputed import miscomputed
-from fuzzer.repro.module.source import module_source
+from fuzzer.repro.module.tvmscript import readable
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.telling import IN_LOCAL, ON_RECURSION, kernels, special, surroundings, telling
 from oracles.core.blame import entering, run_inside
@@ -26,6 +26,7 @@ from oracles.semantics.single import SingleCall
 from relaxkit.interpreter import Interpreter, TooDeep
 from relaxkit.ir.first_difference import Difference, Part, differences
 from relaxkit.ir.functions import closed, mentioned_names, name_in, public_functions, relax_functions
+from relaxkit.ir.types import static_dims, types_in
 from relaxkit.ir.walk import expressions, name_of, operators_of
 from relaxkit.passes.arguments import keywords_text
 from relaxkit.passes.contract import Trait
@@ -206,10 +207,13 @@ class Told(FailingCase):
         found.sort(key=lambda each: each.part is Part.TYPE and "." in each.owner)
         held, given = [each.held for each in found], [each for each in found if each.part is Part.ATTRIBUTE]
         signs = [each for each in given if "." in each.owner and each.before[:1] == "-" != each.after[:1]]
-        return [*filter(None, held), *(f"on {each.owner} with a negative {each.name}" for each in signs)]
+        (ranks, sizes), (others, left) = _sizes(module), _sizes(self.passing or module)
+        gone = [*sizes - left] if ranks == others else []
+        signed = [f"on {each.owner} with a negative {each.name}" for each in signs]
+        return [*filter(None, held), *signed, *([f"on a dim of {gone[0]}"] if len(gone) == 1 else [])]
 
     def _edited(self, edits: tuple[tuple[str, str], ...]) -> Any:
-        return load(Nearest("", edits).applied(module_source(load_module(self.case)).text))
+        return load(Nearest("", edits).applied(readable(load_module(self.case))))
 
     def _tested(self, tell: Callable[[Any], str]) -> str:
         """Return what is told of the module; a condition only if none that lacks it fails, and one passes."""
@@ -252,6 +256,13 @@ class Told(FailingCase):
         contract = CONTRACTS.get(self.verdict.culprit)
         lifts = contract is not None and Trait.LIFTS_CLOSURES in contract.traits
         return "" if lifts and found == IN_LOCAL else found  # where else
+
+
+def _sizes(module: Any) -> tuple[set[int], set[int]]:
+    """Return the ranks of the tensors of a module, and their sizes, both where shapes are static."""
+    types = (static_dims(ty) for _, function in relax_functions(module) for ty in types_in(function))
+    shapes = [dims for dims in types if dims is not None]
+    return {len(dims) for dims in shapes}, {dim for dims in shapes for dim in dims}
 
 
 def _says_more(marks: str, told: str) -> bool:

@@ -120,8 +120,7 @@ def _shortened(
     """
     patient = Judge(judge.worker, judge.oracles, _RENDER_SECONDS, judge.memory)
     told, nearest = script.parts, script.parts.nearest
-    passing = "" if nearest is None else nearest.applied(told.module)
-    forms = patient.ask(SHORT, case, verdict, assessment, told.words.title, passing)
+    forms = patient.ask(SHORT, case, verdict, assessment, told.words.title, nearest)
     if not isinstance(forms, ShortForms):
         return replace(script, why_long=patient.trouble or "the process died")
     said = ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tvm
+from tvm import relax
 
 from fuzzer.core.case import Case
 from fuzzer.findings.script_parts import Nearest
@@ -19,6 +20,7 @@ from fuzzer.repro.nearest.search import Attempt, attempt_request, nearest_passin
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
+from fuzzer.repro.title import title_of
 from fuzzer.triage.script import repro_script
 from fuzzer.worker.worker import IsolatedWorker
 from oracles.core.verdict import Verdict
@@ -43,6 +45,15 @@ def slow(module, context):
     raise RuntimeError("always")
 
 
+def strict(module, context):
+    """Fails on a variable whose type lacks the dtype of its value."""
+    binding = module["main"].body.blocks[0].bindings[-1]
+    if binding.var.ty.dtype is None and binding.value.ty.dtype is not None:
+        raise RuntimeError("no dtype")
+    return module.with_attr("name", 1)
+
+
+Strict = lambda: tvm.transform.module_pass(strict, opt_level=0, name="Strict")
 Picky = lambda: tvm.transform.module_pass(picky, opt_level=0, name="Picky")
 def renaming(module, context):
     """Fails on axis 1, leaves modules with axis 0 as they are, and changes all others."""
@@ -92,10 +103,11 @@ class Module:
 """
 
 
-def failing(folder: Path, name: str, module: str = MODULE) -> tuple[Case, Verdict, Judge, IsolatedWorker]:
+def failing(folder: Path, name: str, module: Any = MODULE) -> tuple[Case, Verdict, Judge, IsolatedWorker]:
     path = folder / "passes_of_this_test.py"
     path.write_text(PASS)
-    case = Case(str(tvm.ir.save_json(load(module))), (PassRef(name, f"user:{path}:{name}"),), 1)
+    module = load(module) if isinstance(module, str) else module
+    case = Case(str(tvm.ir.save_json(module)), (PassRef(name, f"user:{path}:{name}"),), 1)
     worker = IsolatedWorker()
     judge = Judge(worker, (OracleName.CRASH,))
     (verdict,) = judge.verdicts(case)
@@ -210,7 +222,7 @@ def test_an_ordinary_operand_is_tried_in_the_place_of_a_rare_one() -> None:
         each.what: "\n".join(new for _, new in each.edits) for each, text in neighbours(case) if module_of(text, case)
     }
     assert 'R.less(x, R.const(1.0, "float32"))' in found["a tensor for a scalar"]
-    assert "R.Tensor((2,), dtype=" in found["a known shape"]
+    assert "R.Tensor((2,), dtype=" in found["a known type"]
     assert "x: R.Tensor((2, 2)" in found["another rank"]
     for attribute in ("output_size=[1]", "axis=[0],"):
         assert any(attribute in each.diff() and module_of(text, case) for each, text in neighbours(case))
@@ -349,3 +361,60 @@ def test_a_dim_of_several_functions_becomes_static_in_all_of_them() -> None:
     found = [pair for pair in neighbours(str(tvm.ir.save_json(load(text)))) if pair[0].what.startswith("a static dim")]
     assert any({"4"} == {*re.findall(r'Tensor\(\("?(\w+)', other)} for _, other in found)
     assert all(near.tells for near, _ in found)
+
+
+def loose() -> tvm.IRModule:
+    """Return a module with a variable whose type lacks the dtype of its value, which its text does not give back."""
+    x, y, z = (relax.Var(name, relax.TensorType((1, 1), "float32")) for name in "xyz")
+    first, second = relax.Var("lv", x.ty), relax.Var("lv1", relax.TensorType((1, 1), dtype=None))
+    values = relax.op.matmul(x, z), relax.op.matmul(x, y, out_dtype="float64")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, y, z]):
+        for var, value in zip((first, second), values, strict=True):
+            builder.emit_normalized(relax.VarBinding(var, builder.normalize(value)))
+        builder.emit_func_output(second)
+    return builder.get()
+
+
+KERNEL = """@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def tir_abs(x: T.Buffer((T.int64(1),), "float32"), y: T.Buffer((T.int64(1),), "float32")):
+        for i0 in range(T.int64(1)):
+            with T.sblock("y"):
+                v0 = T.axis.spatial(T.int64(1), i0)
+                y[v0] = x[v0]
+
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((1,), dtype="float32"):
+        cls = Module
+        lv = R.call_tir(cls.tir_abs, (x,), R.Tensor((1,), dtype="float32"))
+        return lv
+"""
+ROTATED = 'tvm.transform.module_pass(lambda mod, _: relaid(mod, "rotated"), 0, name="suggest_layout_transforms")'
+
+
+@pytest.mark.parametrize(
+    ("module", "ref", "what", "title"),
+    [
+        (loose(), PassRef("CombineParallelMatmul", "relax.transform.CombineParallelMatmul()"), "a known type",
+         "CombineParallelMatmul fails when a variable has no dtype: an empty Optional is read"),
+        (load(KERNEL), PassRef("suggest_layout_transforms", ROTATED), "another dim",
+         "suggest_layout_transforms fails on a dim of 1"),
+    ],
+)  # fmt: skip
+def test_types_and_sizes_are_changed_everywhere_at_once(module: Any, ref: PassRef, what: str, title: str) -> None:
+    case = Case(str(tvm.ir.save_json(module)), (ref,), 1)
+    with IsolatedWorker() as worker:
+        judge = Judge(worker, (OracleName.CRASH,))
+        (verdict,) = judge.verdicts(case)
+        nearest = nearest_passing(case, verdict, judge, 60)
+    assert nearest is not None
+    assert nearest.what == what
+    assert title_of(case, verdict, nearest) == title
+
+
+def test_nothing_is_said_of_a_module_that_does_not_fail_as_it_is_read(tmp_path: Path) -> None:
+    case, verdict, judge, worker = failing(tmp_path, "Strict", loose())
+    with worker:
+        assert nearest_passing(case, verdict, judge, 60) is None

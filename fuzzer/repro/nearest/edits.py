@@ -11,7 +11,6 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 
 import tvm
 import tvm_ffi
@@ -35,13 +34,13 @@ MOST_EDITS = 5
 _PROPERTY, _DEVICE = "another property of a function", "a tensor on no particular device"
 _ATTRIBUTE, _DIM, _STATIC = "another attribute", "another dim", "a static dim for a symbolic one"
 _DTYPE, _OPERATOR, _RESULT = "another dtype", "another operator", "another result"
-_KNOWN, _TENSOR, _RANK = "a known shape", "a tensor for a scalar", "another rank"
+_KNOWN, _TENSOR, _RANK = "a known type", "a tensor for a scalar", "another rank"
 _SHAPES = r"(?<=Tensor\(\()[^()]*(?=\))|(?<=R\.shape\(\[)[^\[\]]*(?=\])|(?<=T\.Buffer\(\()[^()]*(?=\))"
-_TELLING = {
-    **dict.fromkeys((_PROPERTY, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE, _KNOWN, _TENSOR, _RANK), 0),
-    _OPERATOR: 1,
-    _RESULT: 3,
-}
+_SIZES = rf"{_SHAPES}|(?<=T\.int64\()\d+(?=\))"
+_UNKNOWN = r'R\.Tensor(?:\((\([^()]*\))\)|\b(?!\(\()(?:\((?:dtype="\w+")?(?:, )?(?:ndim=\d)?\))?)'
+"""Types of tensors without a shape or a dtype."""
+_TELLING = dict.fromkeys((_PROPERTY, _DEVICE, _ATTRIBUTE, _DIM, _STATIC, _DTYPE, _KNOWN, _TENSOR, _RANK), 0)
+_TELLING |= {_OPERATOR: 1, _RESULT: 3}
 """What tells more of the cause comes first.  With another result most of a module is dead code, which tells least;
 between them are reductions, most of which take something out."""
 
@@ -52,12 +51,10 @@ Edited = Iterator[tuple[str, str]]
 def neighbours(module_json: str) -> list[tuple[Nearest, str]]:
     """Return texts near that of a module, and what is different, the nearest first; whether of modules is to be seen.
 
-    None where it cannot be given as text.
+    Before them comes the text itself where another module is read back: it may not fail.
     """
-    source = module_source(from_json_graph_str(module_json))
-    if not source.is_script:
-        return []
-    text = source.text
+    module = from_json_graph_str(module_json)
+    text = readable(module)
     found: dict[str, tuple[tuple[int, int, int], Nearest]] = {}
     for what, other in itertools.chain(_mutated(text), _reduced(module_json)):
         if other in found or other == text or _ones(other) > _ones(text):
@@ -66,7 +63,8 @@ def neighbours(module_json: str) -> list[tuple[Nearest, str]]:
         if edits is not None:
             lines = sum(old.count("\n") + 1 for old, _ in edits)
             found[other] = (_TELLING.get(what, 2), lines, _distance(edits)), Nearest(what, edits)
-    return [(nearest, other) for other, (_, nearest) in sorted(found.items(), key=lambda item: item[1][0])]
+    itself = [] if module_source(module).is_script else [(Nearest("", ()), text)]
+    return itself + [(nearest, other) for other, (_, nearest) in sorted(found.items(), key=lambda item: item[1][0])]
 
 
 def _ones(text: str) -> int:
@@ -123,14 +121,11 @@ def _distance(edits: tuple[tuple[str, str], ...]) -> int:
 def _reduced(module_json: str) -> Edited:
     until = time.monotonic() + _REDUCING_SECONDS
     for index, reduction in enumerate(REDUCTIONS):
-        if reduction.final:
+        if reduction.final or time.monotonic() >= until:
             continue
-        if time.monotonic() >= until:
-            return
-        what = reduction.name
         for candidate in propose(ProposalRequest(module_json, index, count=8)).candidates:
             try:
-                yield what, readable(from_json_graph_str(candidate.module_json))
+                yield reduction.name, readable(from_json_graph_str(candidate.module_json))
             except Exception:  # what cannot be printed cannot be shown
                 continue
 
@@ -177,12 +172,8 @@ def _calls(found: re.Match[str]) -> Iterator[str]:
 
 def _known(found: re.Match[str]) -> Iterator[str]:
     dtype, ndim = (re.search(rf"{key}=([^,()]+)", found.group()) for key in ("dtype", "ndim"))
-    dims = (2,) * int(ndim[1] if ndim else 1)
-    yield f"R.Tensor({dims}, dtype={dtype[1] if dtype else repr('float32')})"
-
-
-def _tensors(found: re.Match[str]) -> Iterator[str]:
-    yield f'R.const({found[2]}, "{found[1]}")'
+    dims = found[1] or (2,) * int(ndim[1] if ndim else 1)
+    yield f"R.Tensor({dims}, dtype={repr('float32') if dtype is None else dtype[1]})"
 
 
 def _names(found: re.Match[str]) -> Iterator[str]:
@@ -195,8 +186,8 @@ _OPERATOR_NAME = r"(?<== )R\.(?!shape\b|const\b|call_\w+\b|output\b|match_cast\b
 _SWAPS: tuple[tuple[str, str, Callable[[re.Match[str]], Iterable[str]]], ...] = (
     (_PROPERTY, r"@R\.function(\([^()\n]*\))?", _decorators),
     (_DEVICE, r', vdevice="[^"]*"', lambda _: [""]),
-    (_KNOWN, r'R\.Tensor\b(?!\(\()(?:\((?:dtype="\w+")?(?:, )?(?:ndim=\d)?\))?', _known),
-    (_TENSOR, r"(?<=[(, ])T\.(\w+)\((-?[\d.]+)\)(?=[,)])", _tensors),
+    (_KNOWN, _UNKNOWN, _known),
+    (_TENSOR, r"(?<=[(, ])T\.(\w+)\((-?[\d.]+)\)(?=[,)])", lambda found: [f'R.const({found[2]}, "{found[1]}")']),
     (_ATTRIBUTE, r'(, \w+=)(True|False|-?\d+|"[^"\n]*"|None|\[[-\d, ]*\])(?=[,)])', _values),
     (_OPERATOR, rf"{_OPERATOR_NAME}\((\w+)(?=[,)])(?:, (\w+)(?=[,)]))?[^\n]*\)(?=\n)", _calls),
     (_RESULT, r"(?<=return )\w+(?=\n|$)", _names),
@@ -210,32 +201,32 @@ def _mutated(text: str) -> Edited:
             for other in others(found):
                 new = text[: found.start()] + other + text[found.end() :]
                 yield from ((what, each) for each in (new, _undeclared(new)))
+    yield _KNOWN, re.sub(_UNKNOWN, lambda found: next(_known(found)), _undeclared(text, _UNKNOWN))
     yield _RANK, _undeclared(re.sub(r'(?<=R\.Tensor\(\()[\w"]+,(?=\))', "2, 2", text))
     yield from _dims(text)
     yield from _dtypes(text)
 
 
-def _undeclared(text: str) -> str:
-    """Leave the types of results to TVM, which an edit may have changed."""
-    return re.sub(r"(?<=\)) -> R\.[^\n]*(?=:\n)|(?<=\w): R\.Tensor\((?:[^()]|\([^()]*\))*\)(?= = )", "", text)
+def _undeclared(text: str, which: str = r"\(") -> str:
+    """Leave the types of results that a pattern is found in to TVM: an edit may have changed what they spell out."""
+    declared = r"(?<=\)) -> R\.[^\n]*(?=:\n)|(?<=\w): R\.Tensor\b(?:\((?:[^()]|\([^()]*\))*\))?(?= = )"
+    return re.sub(declared, lambda found: "" if re.search(which, found[0]) else found[0], text)
 
 
 def _dims(text: str) -> Edited:
     """One dim everywhere: another number, or a number for a symbolic one."""
-    dims = {dim for shape in re.findall(_SHAPES, text) for dim in re.findall(r"\w+", shape)}
+    dims = {dim for shape in re.findall(_SIZES, text) for dim in re.findall(r"\w+", shape)}
     for dim in sorted(dims):
         for other in dict.fromkeys([str(int(dim) + 1), "2", "4"] if dim.isdigit() else ["4"]):
-            yield _DIM if dim.isdigit() else _STATIC, re.sub(_SHAPES, partial(_with_dim, dim, other), text)
+            parts = re.split(f"({_SIZES})", text)
+            parts[1::2] = (re.sub(rf'"{dim}"|\b{dim}\b', other, part) for part in parts[1::2])
+            yield _DIM if dim.isdigit() else _STATIC, "".join(parts)
     # One place alone, for dims that need not agree.
     for shape in re.finditer(_SHAPES, text):
         for dim in re.finditer(r"\b\d+\b", shape.group()):
             start = shape.start() + dim.start()
             for other in ("2", str(int(dim.group()) + 1)):
                 yield _DIM, text[:start] + other + text[start + len(dim.group()) :]
-
-
-def _with_dim(dim: str, other: str, shape: re.Match[str]) -> str:
-    return re.sub(rf'"{dim}"|\b{dim}\b', other, shape.group())
 
 
 def _dtypes(text: str) -> Edited:

@@ -90,6 +90,8 @@ def nearest_passing(case: Case, verdict: Verdict, judge: Judge, seconds: float =
         dies = isinstance(seen, Died) and signature(death_verdict(seen, case.name)).id == sought
         if dies or seen is Attempt.FAILS:
             failing.append(nearest.edits)
+        elif not nearest.edits:
+            break
         if seen is Attempt.CHANGED:
             first = nearest
             break

@@ -21,7 +21,7 @@ from fuzzer.repro.bundle import OPTIONAL, import_lines
 from fuzzer.repro.checks.check import FailingCase
 from fuzzer.repro.module.builder import Unsayable
 from fuzzer.repro.module.format import WIDTH, wrapped
-from fuzzer.repro.module.tvmscript import plain_lines
+from fuzzer.repro.module.tvmscript import plain_lines, readable
 from fuzzer.repro.nearest.edits import edits_between
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.short.before import as_read, sources_of
@@ -47,11 +47,11 @@ _STANDARD = ("contextlib", "io", "os", "resource", "signal", "sys", "threading")
 
 
 def short_forms(
-    case: Case, verdict: Verdict, assessment: Assessment | None = None, title: str = "", passing: str = ""
+    case: Case, verdict: Verdict, assessment: Assessment | None = None, title: str = "", nearest: Nearest | None = None
 ) -> ShortForms:
     """Write the short scripts that may show a failure; runs in a worker, and runs what the failure is about.
 
-    Which of them shows it is for a fresh process to say, as is whether it ends well with the module ``passing``.
+    Which of them shows it is for a fresh process to say, as is whether it ends well with ``nearest``.
     """
     failure = FailingCase(case, verdict)
     forms = forms_of(verdict)
@@ -62,7 +62,8 @@ def short_forms(
     why = ""
     for scene in scenes(failure):
         try:
-            near = load(passing) if passing and scene.text == case.module_json else None
+            own = scene.text == case.module_json
+            near = load(nearest.applied(readable(failure.module))) if nearest and own else None
             scene = replace(scene, text=as_read(scene.text, BEFORE))
             for showing in forms.short(scene):
                 try:
