@@ -121,7 +121,9 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
         return _unbuilt(found, message)
     if (differs := _DIFFERS.get(found.kind, "")) or about in _TYPES:
         of = f" of {found.details.operator}" if found.details.operator else ""  # each kernel's fault is its own
-        return Symptom(_LOST if about == Difference.TYPE else f"a value of {differs or about}{of}", laddered=True)
+        ranks = {len(re.findall(r"\d+", each)) for each in found.details.numbers[1:3] if differs == Difference.SHAPE}
+        differs = Difference.RANK.value if len(ranks) == 2 else differs or about  # as its type says
+        return Symptom(_LOST if about == Difference.TYPE else f"a value of {differs}{of}", laddered=True)
     if found.kind in _WRONG:
         return Symptom(f"another result: {found.kind}", mute=True)
     if found.kind == "signature":

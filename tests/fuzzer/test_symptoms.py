@@ -2,7 +2,7 @@ import pytest
 
 from fuzzer.findings.family import symptom_of_verdict
 from fuzzer.findings.symptom import Symptom
-from oracles.core.verdict import Evidence, Outcome, Verdict
+from oracles.core.verdict import Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 
 DERIVE = "src/relax/analysis/type_analysis.cc:relax::CallRetTypeDeriver::Derive"
@@ -80,6 +80,13 @@ def test_what_a_claim_says_of_a_tensor_a_program_shows() -> None:
     assert apart.core != said.core
     dims = "kernels have the dims of their calls: a kernel has other dims than its call"
     assert symptom(OracleName.POSTCONDITION, "not-done", dims).core == "a value of another shape"
+
+
+@pytest.mark.parametrize(("shape", "core"), [("()", "a value of another rank"), ("(2,)", "a value of another shape")])
+def test_a_result_of_another_rank_is_what_its_type_says(shape: str, core: str) -> None:
+    evidence = Evidence("wrong-shape", "results differ", details=Details(numbers=("[]", "(1,)", shape, shape)))
+    failed = Verdict(OracleName.NUMERIC, Outcome.FAIL, "FuseOps", evidence=evidence)
+    assert symptom_of_verdict(failed).core == core
 
 
 def test_a_legalization_that_fails_in_a_build_leaves_its_operator() -> None:
