@@ -182,17 +182,19 @@ def ir_modules(
             calls to the same operators. The default weights of all operators sum to 10; yours are added to that sum. So
             ``{"relax.split": 5}`` makes about one operator in three a ``split`` (5 of 15), and ``{"relax.split": 30}``
             about three in four. If you name several operators, they are also called on each other's results. Operators
-            with two operands are also called with the same operand twice, and with the constants 0, 1, 2, -1 and 0.5:
-            as numbers, or as tensors that contain one or two of these values and may have a different shape from the
-            other operand. If a call takes the result of another call, both may have the same constant operand, or the
-            second may come after the dataflow block that contains the first. The results of calls in a branch become
-            part of the result of the module. In about one module in seven, operands are declared without a shape, rank
-            or dtype; such modules are not executed. ``"relax.add(_, relax.matmul)"`` stands for a call whose second
-            operand is another call, and ``"relax.If"`` for a branch. With ``"relax.const"``, most calls of the other
-            operators that you name have a constant operand, and operators are also called on results of their own. A
-            pass given as text, such as ``"mycompiler.clips:LowerClip"``, stands for everything that its source names:
-            each operator with weight 30, each nested call in its patterns (``is_op``) with weight 60, branches if the
-            pass visits them, and constants if it tests for them (``GenericConst``, ``is_const``, ``.value.numpy()``).
+            with two operands are also called with the same operand twice, and with those of the constants 0, 1, 2, -1
+            and 0.5 for which they are defined, as first or second operand: as numbers, or as tensors that contain one
+            or two of these values and may have a different shape from the other operand. Other integer constants mostly
+            lie between -3 and 3; use ``plant`` for larger ones. If a call takes the result of another call, both may
+            have the same constant operand, or the second may come after the dataflow block that contains the first. The
+            results of calls in a branch become part of the result of the module. In about one module in seven, operands
+            are declared without a shape, rank or dtype; such modules are not executed. ``"relax.add(_, relax.matmul)"``
+            stands for a call whose second operand is another call, and ``"relax.If"`` for a branch. With
+            ``"relax.const"``, most calls of the other operators that you name have a constant operand, and operators
+            are also called on results of their own. A pass given as text, such as ``"mycompiler.clips:LowerClip"``,
+            stands for everything that its source names: each operator with weight 30, each nested call in its patterns
+            (``is_op``) with weight 60, branches if the pass visits them, and constants if it tests for them
+            (``GenericConst``, ``is_const``, ``.value.numpy()``).
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
             ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
             must be defined for all inputs from -3 to 3.

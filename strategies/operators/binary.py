@@ -66,18 +66,18 @@ class Binary:
     bounds: Rule | None = None
 
     def draw(self, scope: Scope) -> Value | None:
-        """Draw both operands inside their domains and emit the call."""
+        """Draw both operands inside their domains and emit the call; the second, often a constant, may come first."""
+        asked = scope.aimed and not scope.again
         left = scope.tensor(dtypes=self.dtypes if scope.executable else self.dtypes + self.more)
-        dtype = left.dtype
-        if self.first is not None:
-            domain = self.first(dtype)
-            left = scope.keep(left, domain.lo, domain.hi)
-        right = partner(scope, left, None if self.second is None else self.second(dtype))
-        if self.first is None and self.second is None:
-            if scope.integer(0, 3) == 3:
-                left, right = right, left
-            if self.out is None:
-                left, right = calm(scope, self.result, left, right)
+        dtype, limited = left.dtype, self.first is not None or self.second is not None
+        swapped = limited and asked and scope.integer(0, 3) == 3
+        first, second = (self.second, self.first) if swapped else (self.first, self.second)
+        left = left if first is None else scope.keep(left, first(dtype).lo, first(dtype).hi)
+        right = partner(scope, left, None if second is None else second(dtype))
+        if swapped or (not limited and scope.integer(0, 3) == 3):
+            left, right = right, left
+        if not limited and self.out is None:
+            left, right = calm(scope, self.result, left, right)
         known = self.result(left.read_bounds, right.read_bounds)
         return scope.emit_rounded(self.call(left.expr, right.expr), known, self.out or dtype)
 
@@ -145,7 +145,7 @@ _COMPARE: dict[str, Any] = {"family": OperatorFamily.COMPARISON, "out": "bool", 
 _BITS: dict[str, Any] = {"family": OperatorFamily.BITWISE}
 _DIVISION: dict[str, Any] = {"first": _dividend, "second": divisor}
 _BITABLE = (*INTEGERS, "bool")
-_MODERATE = _fixed(-8.0, 8.0)
+_MODERATE: dict[str, Any] = {"first": _fixed(-8.0, 8.0), "second": _fixed(-8.0, 8.0), "more": BFLOAT}
 _POWER: dict[str, Any] = {"first": _fixed(2.0**-4, 8.0), "second": _fixed(-3.0, 3.0)}
 
 
@@ -175,15 +175,7 @@ BINARY = (
     # No float16: LLVM has no kernel for it ("unknown intrinsic"). The abscissa is positive: where it is negative, the
     # sign of a zero decides between pi and -pi.
     Binary("atan2", op.atan2, WIDE_FLOATS + LOW_PRECISION, lambda a, b: Bounds(-1.625, 1.625), second=_abscissa),
-    Binary(
-        "log_add_exp",
-        op.log_add_exp,
-        FLOATS,
-        lambda left, right: left.maximum(right) + Bounds(0.0, math.log(2)),
-        first=_MODERATE,
-        second=_MODERATE,
-        more=BFLOAT,
-    ),
+    Binary("log_add_exp", op.log_add_exp, FLOATS, lambda a, b: a.maximum(b) + Bounds(0.0, math.log(2)), **_MODERATE),
     Binary("equal", op.equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("not_equal", op.not_equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("greater", op.greater, ANY_NUMBERS, _truth, **_COMPARE),

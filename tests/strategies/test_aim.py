@@ -17,7 +17,7 @@ from tvm import relax
 
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import static_dims
-from relaxkit.ir.walk import operator_of, operators_of, places
+from relaxkit.ir.walk import is_constant, operator_of, operators_of, places
 from strategies import Feature, Fragment, features_of, ir_modules
 from strategies.modules import Described, described_modules
 from strategies.scope.from_bytes import draw_from_bytes
@@ -103,6 +103,15 @@ def test_an_aimed_operator_meets_constants_alone() -> None:
         for module in modules(60, operators={"relax.mean": 30})
     ]  # fmt: skip
     assert sum(found) > 20  # by chance: 16
+
+
+@pytest.mark.parametrize("operator", ["divide", "power"])
+def test_a_lone_constant_is_the_first_operand_too_where_operands_have_domains(operator: str) -> None:
+    """``c / x`` was drawn in none of 150 modules, ``x / c`` 458 times."""
+    drawn = modules(EXAMPLES, operators={operator: 30})
+    calls = (place.value for module in drawn for _, each in relax_functions(module) for place in places(each))
+    operands = (each.args for each in calls if operator_of(each) == f"relax.{operator}")
+    assert is_more_than(2, (is_constant(first) and not is_constant(second) for first, second in operands))
 
 
 def test_an_aimed_operator_meets_axes_from_either_side_at_once() -> None:
