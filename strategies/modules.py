@@ -196,8 +196,9 @@ def ir_modules(
             (``is_op``) with weight 60, branches if the pass visits them, and constants if it tests for them
             (``GenericConst``, ``is_const``, ``.value.numpy()``).
         plant: Your own code, inserted into most modules: a function of one float32 tensor of shape (2, 3), a
-            ``Fragment`` with other operands, or a list of these. relaxfuzz does not guard the operands, so the code
-            must be defined for all inputs from -3 to 3.
+            ``Fragment`` with other operands, or a list of these. Keep ``operators`` as well, which generates variants
+            of the pattern. relaxfuzz does not guard the operands, so the code must be defined for all inputs from -3
+            to 3.
 
     Raises:
         ValueError: when a feature is both demanded and forbidden, the counts are out of range, an operator is unknown,
