@@ -522,6 +522,33 @@ def test_a_planted_pass_behind_the_judged_one_is_blamed(fault: Callable[[Any], A
     assert "seen" in made["main"].attrs
 
 
+def test_a_module_is_called_ill_formed_only_if_it_is_rejected() -> None:
+    """RealizeVDevice was said to make an ill-formed module of which ``well_formed`` said nothing."""
+
+    @I.ir_module
+    class Called:
+        @R.function(private=True)
+        def f1(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            return x
+
+        @R.function(private=True)
+        def longer(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+            return x
+
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            cls = Called
+            return cls.f1(x)
+
+    Called.update_func(Called.get_global_var("f1"), Called["longer"])
+    assert relax.analysis.check_well_formed(Called)
+    blames = [first_at_fault(OfPlain, [planted("Planted", fault)])[0] for fault in (lambda _: Called, forgetful)]
+    assert [each and each.reason for each in blames] == [
+        "it turns a well-formed module into one in which types contradict each other",
+        "it turns a well-formed module into an ill-formed one",
+    ]
+
+
 def test_nobody_behind_is_blamed_for_a_module_that_came_ill_formed() -> None:
     assert first_at_fault(forgetful(OfPlain), [planted("Planted", refusing)]) == (None, None)
 

@@ -18,7 +18,7 @@ from fuzzer.triage.blame.inference import rebuilt
 from oracles.core.applicability import refusal_of
 from oracles.core.blame import PassTrace
 from oracles.core.evidence import evidence_of
-from oracles.core.module_facts import apply
+from oracles.core.module_facts import apply, complaint
 from oracles.core.verdict import Evidence, Verdict
 from oracles.structural.well_formed import has_unlisted_device
 from relaxkit.ir.functions import relax_functions
@@ -106,7 +106,8 @@ def first_at_fault(module: Any, steps: list[Step]) -> tuple[Blame | None, Any]:
                 return (Blame(maker, "its output cannot be rebuilt") if maker else None), None
             return Blame(name, "it raises an error on a well-formed module"), None
         if unsound(result.module):
-            return (Blame(name, "it turns a well-formed module into an ill-formed one") if name else None), None
+            made = "an ill-formed one" if complaint(result.module) else "one in which types contradict each other"
+            return (Blame(name, f"it turns a well-formed module into {made}") if name else None), None
         module = result.module
         seen.append((name, module))
     return None, module
@@ -124,10 +125,8 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
         except Exception as error:
             if str(error).splitlines()[:1] != evidence.details.error.splitlines()[:1]:
                 continue
-            return Blame(
-                (trace.running or [str(Culprit.LLVM)])[-1],
-                f"it raises an error on the well-formed kernel {var.name_hint}",
-            )
+            running = (trace.running or [str(Culprit.LLVM)])[-1]
+            return Blame(running, f"it raises an error on the well-formed kernel {var.name_hint}")
     return None
 
 

@@ -105,7 +105,7 @@ def pass_inside(failed: FailedCase) -> Blame | None:
     )
     name, reason = next(shown, "") if failed.is_own else elementary, "it fails in the same way by itself"
     if name in _PARTS and (inner := _spoiling(step.contract.inside, given)):
-        name, reason = inner, "it makes an ill-formed module of the same input by itself"
+        name, reason = inner, "it makes an ill-formed or ill-typed module of the same input by itself"
     return Blame(name, f"{reason}, and {step.ref.name} runs it") if name else None
 
 
@@ -212,7 +212,10 @@ def spoiler(failed: FailedCase) -> Blame | None:
     """Blame the innermost pass that makes an ill-formed module of a well-formed one, before another pass raises."""
     if unsound(failed.given) or not (running := first_wrong(failed.built, failed.given, unsound)):
         return None
-    (maker, entered), reason = running[-1], "it makes an ill-formed module, on which a later pass raises an error"
+    (maker, entered), reason = (
+        running[-1],
+        "it makes an ill-formed or ill-typed module, on which a later pass raises an error",
+    )
     parts = CONTRACTS[maker].inside if maker in CONTRACTS else ()
     name = _spoiling(parts, entered)  # functions, which no instrument sees
     return Blame(name, f"{maker} calls its function, and {reason}") if name else Blame(maker, reason)
