@@ -95,7 +95,8 @@ def bug_report(
         where = "Raised at, innermost last" if shown.details.raised_at else "Innermost frames inside TVM"
         actual += f"\n{where}:\n\n{fenced(chr(10).join(frames))}"
     reported = known.reported if known is not None else ""
-    cause = known.cause if known is not None and known.same_program else None
+    cause = known.cause if known is not None and (known.same_program or known.perhaps_caused) else None
+    heading = "Cause" if known is not None and known.same_program else "Perhaps the cause (read of another program)"
     change = fenced(shorten(parts.change, _LONGEST_TEXT), "diff") if parts.change else ""
     lead = _TWO_MODULES.get(shown.kind, "") if change else ""
     change = f"{lead}\n\n{change}" if lead else change
@@ -112,7 +113,7 @@ def bug_report(
         change and f"### {'What differs' if lead else 'Before and after'}\n\n{change}",
         _nearest(parts),
         _bisection(bisected),
-        "" if cause is None else cause_section(cause, info.tvm_version, reported),
+        "" if cause is None else cause_section(cause, info.tvm_version, reported, heading),
         f"### Notes\n\n{_notes(finding, own, module, directory)}",
     ]
     return "\n".join(section for section in sections if section)
@@ -142,9 +143,8 @@ def _flat(text: object, most: int = MOST_LINE) -> str:
 
 
 def _literal(text: str) -> str:
-    made = _SPECIAL.sub(
-        lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", html.escape(text, quote=False)
-    )
+    text = html.escape(text, quote=False)
+    made = _SPECIAL.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", text)
     return _MENTION.sub("&#8203;", made)
 
 
@@ -231,12 +231,12 @@ def _bisection(bisected: Bisected | None) -> str:
     return f"### Releases\n\n{_sentence(_line(bisected.judgement))}.\n{table}"
 
 
-def cause_section(cause: Cause, release: str, reference: str = "") -> str:
+def cause_section(cause: Cause, release: str, reference: str = "", heading: str = "Cause") -> str:
     """Tell what somebody has read in TVM's source of a program, with links to it in the release that was tested."""
     told = (_prose(_IDENTIFIER.sub(r"`\g<0>`", each)) for each in (cause.reason, cause.place, cause.mend))
     reason, place, mend = (_SOURCE.sub(lambda found: _linked(found, release), each) for each in told)
     lines = (
-        f"### Cause\n\n{reason}",
+        f"### {heading}\n\n{reason}",
         f"Where: {place}" if place else "",
         f"Possible fix: {mend}" if mend else "",
         f"Upstream: {_line(cause.upstream or reference) or 'no existing issue or pull request was found'}",
@@ -282,10 +282,8 @@ def _notes(finding: FindingRecord, own: bool, module: str, directory: Path) -> s
         smaller = f"{module} is as it was generated: no reduction was accepted"
     if not finding.is_minimized:
         left = "as it was generated" if finding.minimized is None else "what an unfinished minimization left"
-        smaller = (
-            f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
-            f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
-        )
+        smaller = f"not minimized: {module} is {left}, and it is not yet known which parts the failure needs. "
+        smaller += f"To minimize it, run {_code(minimizing(finding, directory))}, then generate this report again"
     name, tested = finding.assessment.blame or finding.culprit, finding.culprit
     kind = "Pass" if own or (_PASS.fullmatch(name) and name not in [*Notation]) else "Component"
     found = "" if name == tested else f" (found while testing {_code(tested)})"

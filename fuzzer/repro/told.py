@@ -205,12 +205,12 @@ class Told(FailingCase):
         """Return what holds of a module, and not of the one that passes; types of results, which follow, last."""
         found = [] if self.passing is None else [*differences(module, self.passing)]
         found.sort(key=lambda each: each.part is Part.TYPE and "." in each.owner)
-        held, given = [each.held for each in found], [each for each in found if each.part is Part.ATTRIBUTE]
-        signs = [each for each in given if "." in each.owner and each.before[:1] == "-" != each.after[:1]]
+        given = [each for each in found if each.part is Part.ATTRIBUTE and "." in each.owner]
+        signed = [f"on {it.owner} with a negative {it.name}" for it in given if it.before[:1] == "-" != it.after[:1]]
         (ranks, sizes), (others, left) = _sizes(module), _sizes(self.passing or module)
         gone = [*sizes - left] if ranks == others else []
-        signed = [f"on {each.owner} with a negative {each.name}" for each in signs]
-        return [*filter(None, held), *signed, *([f"on a dim of {gone[0]}"] if len(gone) == 1 else [])]
+        size = [f"on a dim of {gone[0]}"] if len(gone) == 1 else []
+        return [*(each.held for each in found if each.held), *signed, *size]
 
     def _edited(self, edits: tuple[tuple[str, str], ...]) -> Any:
         return load(Nearest("", edits).applied(readable(load_module(self.case))))

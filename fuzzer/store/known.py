@@ -97,6 +97,11 @@ class KnownAs:
         return f"{how}: {self.reported}" if self.reported else ""
 
     @property
+    def perhaps_caused(self) -> bool:
+        """Say whether its cause was read of another program."""
+        return self.certain and not self.listed and self.cause is not None and not self.same_program
+
+    @property
     def line(self) -> str:
         """One line for reports: to whom it is known, the strongest first, and what they say."""
         case = self.also if self.listed else self
@@ -112,8 +117,7 @@ class KnownAs:
         if case is not None:
             places.append(f"{perhaps}{_IN_CORPUS if places else _UNREPORTED} ({case.name})")
             said += f"; the corpus says: {case.sentence}" if case.sentence != said else ""
-        doubtful = self.certain and not self.listed and self.cause is not None and not self.same_program
-        said = f"perhaps the same cause: {said}" if doubtful else said
+        said = f"perhaps the same cause: {said}" if self.perhaps_caused else said
         return f"{'known' if self.certain else 'perhaps known'} {enumerated(places)}: {said}"
 
     def to_object(self) -> dict[str, object]:

@@ -335,12 +335,18 @@ def test_a_known_cause_stands_in_it_with_links_to_the_release() -> None:
     ), "lines are those of the release that is installed"
 
 
-def test_a_cause_that_was_read_of_another_program_is_not_told() -> None:
+def test_a_cause_that_was_read_of_another_program_is_told_as_such() -> None:
+    """Lists said that the cause is perhaps the same, and issues said nothing."""
     url = "https://github.com/apache/tvm/issues/1"
     for same, said in ((True, "\nAlready reported: "), (False, "\nPerhaps already reported: ")):
         known = KnownAs("judged c", "It fails.", url, cause=CAUSE, same_program=same)
         report = bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
-        assert ("### Cause" in report, "It reads x." in report, said in report) == (same, same, True)
+        heading = "### Cause\n" if same else "### Perhaps the cause (read of another program)\n"
+        assert re.findall("###.*ause.*\n", report) == [heading]
+        assert f"{heading}\nIt reads x." in report
+        assert said in report
+    known = replace(known, certain=False)
+    assert "It reads x." not in bug_report(finding(), VERDICT, INFO, script().text, script().parts, known=known)
 
 
 def test_where_a_users_pass_raised_is_told_and_no_frame_of_tvm() -> None:

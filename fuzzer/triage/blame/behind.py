@@ -123,10 +123,9 @@ def of_kernels(module: Any, evidence: Evidence) -> Blame | None:
             with tvm.transform.PassContext(instruments=[trace]):
                 compile_object({"kernel": kernel}, checks=Checks.TVM)
         except Exception as error:
-            if str(error).splitlines()[:1] != evidence.details.error.splitlines()[:1]:
-                continue
             running = (trace.running or [str(Culprit.LLVM)])[-1]
-            return Blame(running, f"it raises an error on the well-formed kernel {var.name_hint}")
+            if str(error).splitlines()[:1] == evidence.details.error.splitlines()[:1]:
+                return Blame(running, f"it raises an error on the well-formed kernel {var.name_hint}")
     return None
 
 

@@ -212,10 +212,7 @@ def spoiler(failed: FailedCase) -> Blame | None:
     """Blame the innermost pass that makes an ill-formed module of a well-formed one, before another pass raises."""
     if unsound(failed.given) or not (running := first_wrong(failed.built, failed.given, unsound)):
         return None
-    (maker, entered), reason = (
-        running[-1],
-        "it makes an ill-formed or ill-typed module, on which a later pass raises an error",
-    )
+    (maker, entered), reason = running[-1], "it makes an ill-formed or ill-typed module, which a later pass rejects"
     parts = CONTRACTS[maker].inside if maker in CONTRACTS else ()
     name = _spoiling(parts, entered)  # functions, which no instrument sees
     return Blame(name, f"{maker} calls its function, and {reason}") if name else Blame(maker, reason)
