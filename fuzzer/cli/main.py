@@ -89,7 +89,11 @@ def _dispatch(argv: list[str]) -> int:
         names = list(entries)
         raise UsageError(f"unknown command '{argv[0]}'{near_matches(argv[0], names)} (commands: {', '.join(names)})")
     verb: Verb = entries[argv[0]].load()
-    parsed = parser_of(verb).parse_args(argv[1:])
+    parser = parser_of(verb)
+    for given in (each.partition("=")[0] for each in argv[1:] if each[:2] == "--" and "--" not in argv):
+        if not (parser._subparsers or given in parser._option_string_actions):  # before what is missing because of it
+            parser.error(f"unrecognized arguments: {given}{near_matches(given, parser._option_string_actions)}")
+    parsed = parser.parse_args(argv[1:])
     require_plain_directory()
     if verb.needs_tvm:
         require_working_pair()

@@ -41,7 +41,8 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     ("arguments", "expected"),
     [
         (("rnu",), "unknown command 'rnu'; did you mean run"),
-        (("run", "--tiem", "3m"), "unrecognized arguments: --tiem"),
+        (("run", "--tiem", "3m"), "unrecognized arguments: --tiem; did you mean --time"),
+        (("gate", "campaign", "--polcy=x"), "unrecognized arguments: --polcy; did you mean --policy"),
         (("run", "--time", "soon"), "'soon' is not a time"),
         (("run", "--time", "-5s"), "time"),
         (("run", "--time", "0"), "more than 0"),

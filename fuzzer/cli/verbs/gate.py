@@ -15,8 +15,7 @@ from fuzzer.core.verb import OK, READS_ONLY, UsageError, Verb
 from relaxkit.near import near_matches
 from relaxkit.passes.pass_ref import split_target
 
-LEAST_SECONDS = 600
-"""Of the campaign whose baseline is to be committed: a shorter one misses defects."""
+LEAST_SECONDS = 600  # of the campaign whose baseline is to be committed: a shorter one misses defects
 _COLOURS = {
     "(?m)^(FAIL|gate (FAILED|USAGE))": "bold red",
     "(?m)^(SHORT|gate (NOT ENOUGH EVIDENCE|passed, with .*))": "bold yellow",
@@ -33,9 +32,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "one yet) can be read and that the passes exist (exit code 0 if so, 2 if not)",
     )  # fmt: skip
     parser.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy (docs/gate.md)")
-    parser.add_argument(
-        "--baseline", type=Path, metavar="FILE", help="compare with this baseline instead of the policy's"
-    )
+    parser.add_argument("--baseline", type=Path, metavar="FILE", help="compare with this baseline, not the policy's")
     parser.add_argument(
         "--history", type=Path, nargs="+", default=(), metavar="PATH",
         help="earlier campaigns (directories or baselines), used to detect entries for known findings that no "
@@ -50,8 +47,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _configured(policy: Path) -> set[str] | None:
     """Return the names of the passes that the configurations beside a policy test; ``None`` where none tells."""
-    project = project_file(Path.cwd())
-    found = {project: project_config(project.parent)}
+    found = {each: project_config(each.parent) for each in [project_file(Path.cwd())]}
     found |= {path: read_config(path) for path in sorted(policy.parent.glob("campaign*.toml"))}
     targets = [(path, target) for path, each in found.items() for target in each.get("pass", ())]
     for path, target in targets:
