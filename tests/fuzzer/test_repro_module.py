@@ -13,7 +13,7 @@ from tvm import relax
 
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.source import literal_of, module_source
-from fuzzer.repro.module.tvmscript import comes_back, plain_lines, shortest
+from fuzzer.repro.module.tvmscript import comes_back, plain_lines, shared_constants, shortest
 from fuzzer.repro.pieces.frame import load
 from fuzzer.repro.short.before import source_of, sources_of
 from relaxkit.ir.walk import places
@@ -359,6 +359,22 @@ def test_what_can_be_neither_printed_nor_built_is_json() -> None:
 @pytest.mark.parametrize("text", ["one line", 'a\n"""\nb', "a\n'''\n\"\"\"\nb", 'ends with "', "ends\nwith \\"])
 def test_a_literal_is_the_text(text: str) -> None:
     assert ast.literal_eval(literal_of(text)).strip("\n") == text
+
+
+def test_a_constant_is_built_once_that_is_a_condition_here_and_a_result_there() -> None:
+    true, x = relax.const(True), relax.Var("x", relax.TensorType((), "bool"))
+    functions = {}
+    for name, condition, result in (("first", true, x), ("second", x, true)):
+        builder, of = relax.BlockBuilder(), relax.Var("x", x.ty)
+        given = {x: of}
+        with builder.function(name, [of]):
+            branch = relax.SeqExpr([], given.get(result, result))
+            relax.expr._update_type(branch, branch.body.ty)
+            builder.emit_func_output(builder.emit(relax.If(given.get(condition, condition), branch, branch)))
+        functions |= dict(builder.get().functions_items())
+    module = tvm.IRModule(functions)
+    assert shared_constants(module) == {true}
+    assert building(module).count("relax.const(True") == 1
 
 
 def test_a_constant_of_two_uses_is_built_once() -> None:

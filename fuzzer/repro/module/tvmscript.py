@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tvm
 import tvm_ffi
+from tvm import relax
 
 from fuzzer.repro.module.dialect import common
 from fuzzer.repro.module.format import wrapped
@@ -95,11 +96,13 @@ def comes_back(read: Any, module: Any) -> bool:
 
 
 def shared_constants(module: Any) -> set[Any]:
-    """Return the constants that are operands in several places: a pattern may ask for one value twice, and TVMScript
-    gives each place a constant of its own.
+    """Return the constants that stand in several places: a pattern may ask for one value twice, and TVMScript gives
+    each place a constant of its own.
     """
-    operands = [each for expr in expressions_in(module) for each in operands_of(expr) if is_constant(each)]
-    return {each for each, uses in Counter(operands).items() if uses > 1}
+    uses = [place.value for _, function in relax_functions(module) for place in places(function)]
+    for expr in expressions_in(module):
+        uses += [expr.body] if isinstance(expr, relax.SeqExpr) else operands_of(expr)
+    return {each for each, times in Counter(filter(is_constant, uses)).items() if times > 1}
 
 
 def shortest(text: str) -> str:
