@@ -65,11 +65,12 @@ def said_before(finding: FindingRecord) -> tuple[list[KnownAs], list[KnownAs]]:
     places_like = (finding.assessment.blame, *same_code(family.place))  # which may have been judged themselves
     families = (family, *(replace(family, place=each) for each in places_like))
     alike = [place for each in families for place in by_family.get(each.id, ())]
-    places = {*by_id.get(finding.id, ()), *(alike if family.final else ())}
+    blame = finding.assessment.blame
+    accused = [at for at, row in enumerate(_earlier()) if row.blamed == blame != finding.culprit and row.is_of(finding)]
+    places = {*by_id.get(finding.id, ()), *(alike if family.final else ()), *accused}
     near = [_earlier()[place] for place in sorted(places)]
     if mute := symptom_of_verdict(finding.verdict).mute:  # a wrong value or a death tells no cause without operators
         near = [row for row in near if finding.is_minimized and (row.is_of(finding) or _alike(row, finding, family))]
-    blame = finding.assessment.blame
     own = [row for row in near if row.id == finding.id and row.may_blame(blame, finding.culprit)]
     near = [row for row in near if row.blamed == blame or blame == finding.culprit]
     own.sort(key=lambda row: (not row.is_of(finding), not row.blamed.startswith(blame), row.known.cause is None))

@@ -116,6 +116,20 @@ def test_a_cause_in_a_pass_that_runs_the_same_code_is_perhaps_known_by_its_page(
     assert told(replace(finding, traits=Traits("inline_functions"), assessed=replace(shown, grounds=""))) is None
 
 
+def test_what_another_pass_is_blamed_for_is_perhaps_known_by_its_title() -> None:
+    """RealizeVDevice was blamed for what LegalizeOps failed with, under a title that readers had seen."""
+    title = "RealizeVDevice changes the parameter x of f1 from no vdevice to vdevice llvm:0, but not its calls"
+    parts = ScriptParts("", False, Words(title, "", ""))
+    blamed = Assessment(EvidenceClass.HARD, Severity.S4, "RealizeVDevice", grounds="it fails behind it")
+    finding = replace(FOUND, oracle="numeric", culprit="LegalizeOps", traits=Traits("LegalizeOps"), assessed=blamed)
+    known = told(replace(finding, parts=parts))
+    assert known is not None
+    assert known.cause is not None
+    assert (known.certain, known.cause.name) == (False, "vdevice-not-propagated-to-callers")
+    assert told(finding) is None
+    assert told(replace(finding, parts=parts, assessed=replace(blamed, blame="LegalizeOps"))) is None
+
+
 def test_the_cause_is_of_the_judgement_of_what_is_blamed() -> None:
     """The cause told of LazyGetInput, and that of EliminateCommonSubexpr, whose finding had the same id."""
     assessed = {
