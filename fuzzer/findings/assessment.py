@@ -177,7 +177,7 @@ _AGAINST_DOCUMENTATION = frozenset(
 )
 """Kinds that contradict what TVM says of operators, of ``Gradient``, of the types of calls and of bindings, and of
 public functions: those "externally exposed" are entry points, and passes change parameters of "internal functions"."""
-_PROMISED = (OracleName.DETERMINISM, OracleName.IDEMPOTENCE, OracleName.LOCALITY, OracleName.ENVIRONMENT)
+_PROMISED = (OracleName.DETERMINISM, OracleName.IDEMPOTENCE, OracleName.ENVIRONMENT)
 _DESCRIBED = {"not-as-documented": "operator", "wrong-gradient": "pass"}
 """Kinds that contradict a documentation which nobody quotes, and whose that is."""
 _UNPROMISED = frozenset({"not-equal", "not-local", "healed"})

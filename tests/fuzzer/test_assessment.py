@@ -100,7 +100,7 @@ def test_what_triage_found_out_replaces_what_the_evidence_says(tmp_path: Path) -
 
 
 def test_what_only_the_contract_of_a_users_pass_promises_is_not_said_to_be_documented_by_tvm() -> None:
-    for oracle in (OracleName.DETERMINISM, OracleName.SEQUENTIAL):
+    for oracle in (OracleName.DETERMINISM, OracleName.SEQUENTIAL, OracleName.LOCALITY):  # TVM has function passes
         failed = verdict(oracle, "not-equal", Details(rests_on=EvidenceClass.DOCUMENTED))
         contract = "breaks its contract (the default one, unless the pass has its own)"
         said = contract if oracle is OracleName.DETERMINISM else "contradicts what TVM documents"
