@@ -41,6 +41,7 @@ _MOST_FOLDED = 32
 _UNTIL_ENTERED = 0.6
 """Share of the limits for the case with all that leads up to the pass at fault; the rest is for what is left of it."""
 _MOST_ENTRIES = 3
+_SHARED = 2  # times as long a small module may get by an edit: one built by hand has one node for types in many places
 _MOST_WRITTEN_OUT = 65_000
 """Characters of JSON of a module that is written out, some hundred lines: what makes a longer one is easier to read."""
 
@@ -141,7 +142,7 @@ class Search:
         """Go back to the smallest case where the search has ended with one that is larger than the first."""
         alike = [each for each in (self.case, *self.trail) if each.passes == self.state.case.passes]
         least = min(alike, key=lambda case: len(case.module_json))
-        if len(self.state.case.module_json) > len(self.case.module_json):
+        if len(self.state.case.module_json) > _SHARED * len(self.case.module_json):
             self._take(_Reached(least, ""), "go back to the smallest")
 
     # -- the order of things ----------------------------------------------------------------------------------------

@@ -183,6 +183,23 @@ def test_a_module_is_said_to_be_minimized_only_if_it_is_smaller(
     assert _size(reduced) == [f"{said}reproduced 1/1 times"]
 
 
+def test_shapes_and_blocks_of_a_module_built_by_hand_are_reduced(tmp_path: Path) -> None:
+    """Its types share nodes, so that each smaller module had a longer JSON, and the search went back to the first."""
+    (tmp_path / "own.py").write_text(RAISES.replace("if ", 'if "R.add" in str(func) and '))
+    builder, kind = relax.BlockBuilder(), relax.TensorType((4, 5), "float32")
+    x, y = relax.Var("x", kind), relax.Var("y", kind)
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            result = builder.emit_output(relax.op.add(builder.emit(relax.op.exp(x)), y))
+        builder.emit_func_output(result)
+    passes = (PassRef("Refuses", f"user:{tmp_path}/own.py:Refuses"),)
+    case = Case(str(tvm.ir.save_json(builder.get())), passes, 0)
+    (seen,) = failures(case, OracleName.CRASH)
+    script = reduce_case(case, seen, SearchLimits(10**9, 30.0)).script
+    assert "R.Tensor((1,)" in script
+    assert "dataflow" not in script
+
+
 def told(folder: Path, expression: str) -> str:
     """The text of a failure of the pass below, as a test of this name would show it."""
     (folder / "own.py").write_text(RAISES)
