@@ -213,14 +213,11 @@ BINARY = (
 ROWS += [binary.row() for binary in BINARY]
 
 _SUBTRACT = Binary("subtract", op.subtract, ANY_SIGNED, Bounds.__sub__, more=BOOLEAN)
-_UNSIGNED_SUBTRACT = Binary(
-    "subtract",
-    op.subtract,
-    UNSIGNED,
-    Bounds.__sub__,
-    first=lambda dtype: Bounds(3, dtype_bounds(dtype).hi, True),
-    second=_fixed(0, 3, True),
-)
+_GREATER: dict[str, Any] = {
+    "first": lambda dtype: Bounds(3, dtype_bounds(dtype).hi, True),
+    "second": _fixed(0, 3, True),
+}
+_UNSIGNED_SUBTRACT = Binary("subtract", op.subtract, UNSIGNED, Bounds.__sub__, **_GREATER)
 """Of unsigned numbers, so that the difference is no negative number that wraps round."""
 
 
