@@ -144,7 +144,8 @@ def how_to_aim(names: Sequence[str] = (), elsewhere: bool = False) -> str:
         names: Operators that it generates more often.
         elsewhere: Whether these are all that the files of the pass name.
     """
-    plant = "plant=Fragment(...) to insert the pattern that the pass looks for (docs/drawing-modules.md of relaxfuzz)."
+    see = "see docs/drawing-modules.md in the relaxfuzz repository"
+    plant = f"plant=Fragment(...) to insert the pattern that the pass looks for ({see})."
     if names:
         more = f"{len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         where = " (all that its files name, because the source of the pass itself names no operator)" * elsewhere

@@ -121,7 +121,7 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
         f"{total['changed']} of them changed by the pass, {total['operators']} operators covered; "
         f"results compared for {total['compared']} of {total['changed']}"
         + (f" ({', '.join(ways)})" if ways else "")
-        + (f", in {total['dead']} of which the pass changed only dead code" if total["dead"] else "")
+        + f"; in {total['dead']} of these modules, the pass changed only dead code" * bool(total["dead"])
         + (f"; {uncompared} not compared: {', '.join(rest)}" if rest else "")
         + f"; verdicts: {total['pass']} passed, {total['skip']} skipped, "
         + "".join(f"{total[key]} {word}, " for key, word in _SELDOM if total[key])
@@ -144,13 +144,13 @@ def _evidence(value: dict[str, Any]) -> Iterator[str]:
         yield (
             f"warning: none of the changed modules' results were compared, so wrong results would go unnoticed; "
             f"reason: {reason} ({count} of {total['changed']}). Try ir_modules(executable=True) "
-            "(docs/own-pass.md of relaxfuzz)."
+            "(see docs/own-pass.md in the relaxfuzz repository)."
         )
     if total["checks"] >= _MANY and 2 * total["dead"] > total["compared"]:
         yield (
             f"warning: in {total['dead']} of the {total['compared']} modules whose results were compared, the pass "
             "changed only dead code, where wrong results go unnoticed. Add plant=Fragment(...) with code that the pass "
-            "changes: its result is used (docs/drawing-modules.md of relaxfuzz)."
+            "changes: its result is used (see docs/drawing-modules.md in the relaxfuzz repository)."
         )
     for note, count in value["notes"].items():
         yield f"note ({count} module{'s' * (count > 1)}): {brief(note)}"

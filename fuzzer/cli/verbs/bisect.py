@@ -43,7 +43,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--python", type=Path, action="append", default=[], metavar="PATH",
-        help="also run the script with this Python interpreter, which has your own build of TVM; repeatable",
+        help="also run the script with this Python, which must be able to import your own build of TVM; repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--cache", type=Path, metavar="DIR",

@@ -22,7 +22,7 @@ from relaxkit.files import confine, make_directory, read_text, write_atomically
 
 _FILE, _BASELINE, _CONFIG = ".relaxfuzz/policy.toml", ".relaxfuzz/baseline.json", ".relaxfuzz/campaign.toml"
 _POLICY = """\
-# Requirements of `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml`. All keys: docs/gate.md of relaxfuzz.
+# What `relaxfuzz gate CAMPAIGN --policy .relaxfuzz/policy.toml` requires: see docs/gate.md in the relaxfuzz repository.
 # A finding that is not listed in findings.toml makes the gate fail; to list one, run `relaxfuzz triage known`.
 # Flaky findings do not, unless they are almost all that an oracle says of a pass.
 known = "../findings.toml"
@@ -58,9 +58,9 @@ from relaxfuzz import check, ir_modules
 '''
 _TEST_OF = """
 
-# This generates more of the operators that are named in the source of the pass (docs/drawing-modules.md of relaxfuzz).
-# To choose them yourself, write operators={{"relax.split": 30}}. To find subtle bugs, also insert the pattern that the
-# pass looks for, with plant=Fragment(code, shapes=((2, 3),)), or run more examples.
+# This generates more of the operators that are named in the source of the pass. To choose them yourself, write
+# operators={{"relax.split": 30}}. To find subtle bugs, run more examples, or also insert the pattern that the pass
+# looks for: plant=Fragment(code, shapes=((2, 3),)). See docs/drawing-modules.md in the relaxfuzz repository.
 @given(ir_modules(operators="{target}"))
 def test_{name}(module):
     check(module, "{target}")

@@ -372,7 +372,9 @@ def test_refused(module):
 
 def test_changes_of_dead_code_and_refusals_are_told(tmp_path: Path) -> None:
     said = run(tmp_path, DEAD_AND_REFUSED)
-    assert re.search(r"test_dead: .* for 1 of 1 \(.*\), in 1 of which the pass changed only dead code;", said), said
+    assert re.search(
+        r"test_dead: .* for 1 of 1 \(.*\); in 1 of these modules, the pass changed only dead code;", said
+    ), said
     assert "test_dead: calls removed" not in said, said
     assert re.search(r"test_partly_dead: .* compared for 1 of 1 \([^()]*\); verdicts", said), said
     assert re.search(r"the pass refused (\d+) and changed 0 of \1 modules; at least 1 is required.\n", said)
