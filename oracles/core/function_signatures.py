@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from oracles.core.objection import difference
-from oracles.core.verdict import Details, Evidence
+from oracles.core.verdict import Details, Difference, Evidence
 from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import has_attribute, is_public, relax_functions, symbol_of
 from relaxkit.ir.types import dims_of, without_agreed_devices
@@ -114,7 +114,22 @@ def _fault(old: relax.Function, new: relax.Function) -> str | None:
     binding = {new_var: old_var for new_var, old_var in zip(theirs, ours, strict=True) if not new_var.same_as(old_var)}
     result = new.bind_symbolic_vars(binding).ret_ty if binding else new.ret_ty
     before, after = without_agreed_devices(old.ret_ty, result)
-    return None if before.is_base_of(after) else _OTHER_RESULT
+    analyzer = tvm.sym.Analyzer()
+    for var in relax.analysis.tir_vars_in_type(relax.TupleType([before, after])):  # dims are not negative
+        analyzer.bind(var, tvm.ir.Range.from_min_extent(tirx.IntImm(var.ty.dtype, 0), tirx.IntImm(var.ty.dtype, 2**30)))
+    return None if _agrees(before, after, analyzer) else _OTHER_RESULT
+
+
+def _agrees(before: tvm.ir.Type, after: tvm.ir.Type, analyzer: tvm.sym.Analyzer) -> bool:
+    """Return whether a type says no less than another, or the same with dimensions that are written otherwise."""
+    if isinstance(before, relax.TupleType) and isinstance(after, relax.TupleType):
+        pairs = zip(before.fields, after.fields, strict=False)
+        return len(before.fields) == len(after.fields) and all(_agrees(*each, analyzer) for each in pairs)
+    if before.is_base_of(after) or difference(before, after) is not Difference.SHAPE:
+        return bool(before.is_base_of(after))
+    left, right = dims_of(before), dims_of(after)
+    same = left is not None and right is not None and all(map(analyzer.can_prove_equal, left, right))
+    return same and bool(tvm_ffi.structural_equal(getattr(before, "vdevice", None), getattr(after, "vdevice", None)))
 
 
 def _contradicts(function: relax.Function) -> bool:

@@ -283,3 +283,27 @@ def test_a_dim_that_the_caller_erases_is_the_callers_fault_where_the_code_needs_
         )  # fmt: skip
     else:  # what is inferred of the new type stays as it was: the pass's own fault
         assert (verdict.outcome, verdict.culprit) == (Outcome.FAIL, "UpdateParamType")
+
+
+@pytest.mark.parametrize(
+    ("dim", "device", "same"),
+    [
+        ("T.min(1, k)", "", True),  # of a k that is not negative
+        ("T.min(2, k)", "", False),
+        ("T.min(1, k)", ', vdevice="llvm"', False),
+    ],
+)
+def test_a_dim_that_is_written_otherwise_is_the_same(dim: str, device: str, same: bool) -> None:
+    source = """
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm")]}})
+    @R.function
+    def main(x: R.Tensor((2, 2, "k"), "int16")) -> R.Tuple(R.Tensor((1, "{0}"), "int16"{1})):
+        k = T.int64()
+        lv = R.call_pure_packed("any", x, ty_args=(R.Tensor((1, {0}), "int16"{1}),))
+        return (lv,)
+"""
+    old = source.format("T.min(1, k) - T.min(0, k)", ', vdevice="llvm"' if device else "")
+    before, after = map(tvm.script.from_source, (old, source.format(dim, "")))
+    assert (changed_signature(before, after) is None) is same
