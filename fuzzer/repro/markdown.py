@@ -248,7 +248,7 @@ def unbroken(text: str) -> str:
     """Return text that people wrote into a list, whose links are meant."""
     text = text.replace("github.com/&#8203;", "github.com/")
     text = re.sub(r"\bPR #&#8203;(\d{4,})\b", r"PR [#\1](https://github.com/apache/tvm/pull/\1)", text)
-    return re.sub(r"#&#8203;(\d{4,})\b", r"[#\1](https://github.com/apache/tvm/issues/\1)", text)
+    return re.sub(r"\\?#&#8203;(\d{4,})\b", r"[#\1](https://github.com/apache/tvm/issues/\1)", text)
 
 
 def _linked(found: re.Match[str], release: str) -> str:

@@ -574,3 +574,8 @@ def test_the_severity_stands_below_the_title_in_words_and_no_id_of_ours() -> Non
         died = replace(VERDICT, oracle=OracleName.NUMERIC, evidence=Evidence(kind, "", details=Details(death=death)))
         assert Severity.S3.words(died) == f"{said}"
     assert "Found by fuzzing with relaxfuzz; minimized to " in report
+
+
+def test_a_number_that_begins_a_line_is_a_link() -> None:
+    section = cause_section(Cause("a-cause", "It fails.", upstream="#16841 did not cover it"), "0.27.0")
+    assert "Upstream: [#16841](https://github.com/apache/tvm/issues/16841) did not cover it" in section
