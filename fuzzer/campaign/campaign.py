@@ -19,7 +19,7 @@ from fuzzer.findings.signature import signature
 from fuzzer.shard.draw import SHARD_EXAMPLES
 from fuzzer.shard.guidance import BLINDLY, Guide
 from fuzzer.shard.shard import TRIAGE, ShardTask
-from fuzzer.store.known import as_read, recognize
+from fuzzer.store.known import as_reviewed, recognize
 from fuzzer.store.records import CampaignState, FindingState, ShardResult, SignatureHits
 from fuzzer.store.writer import Store, StoreError
 from fuzzer.triage.finding import TriageJob, TriageResult, TriageState
@@ -305,7 +305,7 @@ class Campaign:
             note = "; ".join(["found while another finding was minimized", *([note] if note else [])])
         self.store.save_triage(
             result.id, state, result.minimized, result.bindings, result.repro, note, result.traits, result.seconds,
-            result.parts, as_read(result.of(finding)),
+            result.parts, as_reviewed(result.of(finding)),
         )  # fmt: skip
         self._record_met(result)
         self.store.spend({(TRIAGE, ""): result.seconds})

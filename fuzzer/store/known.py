@@ -192,7 +192,7 @@ def recognize(findings: Sequence[FindingRecord], known: KnownFindings | None = N
     return found
 
 
-def as_read(finding: FindingRecord) -> Assessment | None:
+def as_reviewed(finding: FindingRecord) -> Assessment | None:
     """Return the assessment of a finding: where readers call it debatable, it is a question."""
     told, found = recognize([finding], KnownFindings()).get(finding.id), finding.assessed
     debatable = found is not None and told is not None and told.debatable

@@ -19,7 +19,7 @@ from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.family import Skeleton, Traits
 from fuzzer.findings.script_parts import ScriptParts, Words
-from fuzzer.store.known import KnownAs, as_read, compared
+from fuzzer.store.known import KnownAs, as_reviewed, compared
 from fuzzer.store.records import FindingRecord
 from oracles.core.verdict import Details, Evidence
 from relaxkit.passes.pass_ref import PassRef
@@ -199,18 +199,18 @@ def test_what_as_many_readers_doubt_as_not_is_a_question(
         assessed = Assessment(EvidenceClass.HARD, Severity.S3, "LegalizeOps", final=True)
         failed = Evidence("InternalError", "It fails.")
         own = replace(FOUND, id="abcdefabcd", culprit="LegalizeOps", evidence=failed, parts=parts, assessed=assessed)
-        found = as_read(own)
+        found = as_reviewed(own)
         assert found is not None
         assert (found.question, found.severity) == (debatable, Severity.S3)
-        assert as_read(replace(own, assessed=None)) is None, "nothing is known of it"
+        assert as_reviewed(replace(own, assessed=None)) is None, "nothing is known of it"
         untold = replace(parts, words=replace(parts.words, title="LegalizeOps fails on main"))
-        other = as_read(replace(own, assessed=replace(assessed, blame="FuseOps"), parts=untold))
+        other = as_reviewed(replace(own, assessed=replace(assessed, blame="FuseOps"), parts=untold))
         assert other is not None
         assert not other.question, "they have read another pass"
-        numeric = as_read(replace(own, oracle="numeric", evidence=WRONG, minimized=SMALL, parts=untold))
+        numeric = as_reviewed(replace(own, oracle="numeric", evidence=WRONG, minimized=SMALL, parts=untold))
         assert numeric is not None
         assert not numeric.question, "a wrong value is of the program alone that they have read"
-        titled = as_read(replace(own, id="fedcbafedc"))
+        titled = as_reviewed(replace(own, id="fedcbafedc"))
         assert titled is not None
         assert not titled.question, "of one that fails like it nobody has said that"
     finally:

@@ -15,8 +15,9 @@ from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.source import literal_of, module_source
 from fuzzer.repro.module.tvmscript import comes_back, plain_lines, shared_constants, shortest
 from fuzzer.repro.pieces.frame import load
-from fuzzer.repro.short.before import source_of, sources_of
+from fuzzer.repro.short.before import as_read, source_of, sources_of
 from relaxkit.ir.walk import places
+from relaxkit.passes.pass_ref import namespace
 
 
 def with_constant(array: np.ndarray[Any, Any]) -> Any:
@@ -375,6 +376,14 @@ def test_a_constant_is_built_once_that_is_a_condition_here_and_a_result_there() 
     module = tvm.IRModule(functions)
     assert shared_constants(module) == {true}
     assert building(module).count("relax.const(True") == 1
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_a_module_that_is_read_as_scripts_make_it_leaves_no_name_to_the_texts_of_passes(built: bool) -> None:
+    names, module = {*namespace()}, unparsable() if built else with_constant(np.ones(2, "float32"))
+    text = str(tvm.ir.save_json(module))
+    assert (as_read(text, "Before") == text) is built
+    assert {*namespace()} == names
 
 
 def test_a_constant_of_two_uses_is_built_once() -> None:

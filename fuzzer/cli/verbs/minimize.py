@@ -215,7 +215,7 @@ def _print(reduced: Reduced, kept: Path | None, *, as_json: bool, begun: bool) -
 def _store(directory: Path, name: str, reduced: Reduced) -> None:
     """Keep the smaller case, with a script that was seen to show the finding, for later verbs and reports."""
     from fuzzer.minimizer.search.outcome import SearchLimits
-    from fuzzer.store.known import as_read
+    from fuzzer.store.known import as_reviewed
     from fuzzer.store.records import FindingState
     from fuzzer.store.writer import Store, StoreError
     from fuzzer.triage.finding import TriageJob, TriageState, triage_finding
@@ -249,7 +249,7 @@ def _store(directory: Path, name: str, reduced: Reduced) -> None:
             store.save_triage(
                 finding.id, finding.state if known else FindingState.CONFIRMED, found.minimized, found.bindings,
                 found.repro, finding.note if known else found.note, found.traits, found.seconds, found.parts,
-                as_read(found.of(finding)),
+                as_reviewed(found.of(finding)),
             )  # fmt: skip
     except StoreError as error:
         inform(f"not stored in the campaign: {error}")

@@ -100,7 +100,7 @@ def as_read(text: str, name: str) -> str:
     with contextlib.suppress(Exception):  # it is built node by node, and keeps its names
         ((source, _),) = sources_of(from_json_graph_str(text), name)
         constants, decorator, rest = source.partition("@I.ir_module")
-        known = namespace()
+        known = {**namespace()}
         exec(constants, known)
         return str(tvm.ir.save_json(tvm.script.from_source(f"{decorator}{rest}", known)))
     return text
