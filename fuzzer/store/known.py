@@ -63,7 +63,7 @@ class KnownAs:
         file: The file that lists it.
         cause: Its cause, where somebody has read it in TVM's source.
         same_program: Whether the cause is that of this very program; see :func:`same_title`.
-        debatable: Whether the last who read it say that it may be no defect.
+        debatable: Whether at least half of those who read it say that it may be no defect.
     """
 
     name: str

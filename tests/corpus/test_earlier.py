@@ -174,6 +174,7 @@ def test_a_finding_that_the_audit_names_has_the_title_of_its_program() -> None:
 def judged(verdict: str, title: str = "LegalizeOps fails") -> judgements.Judgement:
     return judgements.Judgement(
         campaign=1, id="abcdefabcd", title=title, verdict=verdict, blamed="LegalizeOps", severity="S3",  # type: ignore[arg-type]  # one of three
+        operators=("abs",),
         judged_severity="S3", cause="a-cause", reason="It may be meant so.",
     )  # fmt: skip
 
@@ -213,6 +214,18 @@ def test_what_as_many_readers_doubt_as_not_is_a_question(
         titled = as_reviewed(replace(own, id="fedcbafedc"))
         assert titled is not None
         assert not titled.question, "of one that fails like it nobody has said that"
+        said = told(own)
+        assert said is not None
+        assert said.sentence.startswith("judged ") is debatable, "the doubt is what is told of it"
+        one = Traits("LegalizeOps", Skeleton(("abs",)))
+        mute = as_reviewed(replace(own, oracle="numeric", evidence=WRONG, minimized=SMALL, parts=untold, traits=one))
+        assert mute is not None
+        assert not mute.question, "a wrong value of the same operators may have another cause"
+        inferred = replace(untold, words=replace(untold.words, title="LegalizeOps fails on second"))
+        part = replace(own, culprit="Normalize", parts=inferred, assessed=replace(assessed, blame="Normalize"))
+        other = as_reviewed(part)
+        assert other is not None
+        assert not other.question, "the report that they read blames LegalizeOps"
     finally:
         earlier._indexed.cache_clear()
 

@@ -13,7 +13,14 @@ from fuzzer.store.writer import Store
 from oracles.core.verdict import Death, Details, Evidence, Outcome, Verdict
 from relaxkit.passes.contract import Circumstance, OracleName
 
-HARD, DOCUMENTED, OURS, _ = EvidenceClass
+HARD, DOCUMENTED, OURS, DEBATABLE = EvidenceClass
+
+
+def test_each_class_of_evidence_is_told_in_its_own_words() -> None:
+    assert len({each.words for each in EvidenceClass}) == len(EvidenceClass)
+    assert "debatable" in DEBATABLE.words
+
+
 S1, _, S3, _, S5 = Severity
 
 

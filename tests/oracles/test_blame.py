@@ -9,7 +9,7 @@ import tvm
 from tvm import relax
 
 from corpus.case import load, load_module
-from oracles.core.blame import BegunPasses, inner_pass
+from oracles.core.blame import BegunPasses, first_wrong, inner_pass
 from oracles.core.module_facts import complaint
 
 
@@ -66,6 +66,13 @@ def test_a_pass_that_went_on_where_one_inside_of_it_raised_is_not_blamed_for_the
     given = samples.dataflow()
     marking = catching(lambda module: module.with_attr("wrong", 1))
     assert inner_pass(marking, given, lambda module: "wrong" in (module.attrs or {})) == "FuseOps"
+    seen = named("FuseOps", lambda module: module.with_attr("seen", 1).with_attr("wrong", 1))
+    *_, (name, entered) = first_wrong(
+        tvm.transform.Sequential([catching(lambda module: module.with_attr("before", 1)), seen]), given,
+        lambda module: "wrong" in (module.attrs or {}),
+    )  # fmt: skip
+    assert name == "FuseOps"
+    assert "before" in entered.attrs, "what it was given is its own, and not that of a pass that ended"
     told: list[str] = []
     with tvm.transform.PassContext(instruments=[BegunPasses(told.append)]):
         catching(lambda module: module)(given)

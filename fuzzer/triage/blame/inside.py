@@ -71,7 +71,7 @@ def _passes(inside: Collection[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _functions(inside: Collection[str], module: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the functions among what is inside of a pass, of passes that are not elementary, too, as passes."""
+    """Yield the other passes among what is inside of a pass, and its functions, as passes by themselves."""
     passes = {name for name in inside if name in CONTRACTS} - {name for name, _ in _passes(inside)}
     yield from ((name, getattr(relax.transform, name)()) for name in sorted(passes))
     yield from ((name, each) for name in _PARTS if name in inside for each in _PARTS[name](module))
