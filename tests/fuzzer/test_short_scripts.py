@@ -489,6 +489,27 @@ def test_an_argument_that_a_pass_takes_in_another_dtype_is_cast(tmp_path: Path) 
     assert called in shown(case, verdict, tmp_path).text
 
 
+CHECKPOINT = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+            lv = R.grad.start_checkpoint(x)
+            lv1 = R.add(lv, lv)
+            R.output(lv1)
+        return lv1
+"""
+
+
+def test_an_input_that_is_overwritten_is_expected_as_the_caller_gave_it(tmp_path: Path) -> None:
+    name = "DataflowUseInplaceCalls"
+    case, verdict = failing_numerically(CHECKPOINT, name, f"relax.transform.{name}()", 1)
+    text = shown(case, verdict, tmp_path).text
+    assert ", as the caller gave it." in text
+    assert "# argument 0: " in text
+
+
 VARIANCE = """
 @I.ir_module
 class Module:

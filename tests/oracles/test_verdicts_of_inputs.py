@@ -6,10 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 import tvm
 from tvm import relax, te, tirx
 from verdict_rows import FAIL, PASS, REJECT, SKIP, Row, made, ref, rows, tensor
 
+from relaxkit.ir.retype import Invalid
+from relaxkit.passes import arguments
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -390,3 +393,23 @@ THREE = bound('np.arange(3).astype("float32")')
 )  # fmt: skip
 def test_verdict(row: Row) -> None:
     row.check()
+
+
+def test_inference_is_asked_about_the_values_of_parameters_only_if_they_give_a_dim_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may reject a module as it is: then the values are not to blame for what the pass raises."""
+
+    def refuse(_: Any) -> None:
+        raise Invalid("an operator refuses it") from ValueError("it does")
+
+    monkeypatch.setattr(arguments, "emit", refuse)
+    said = [
+        arguments.misfit(
+            "BindParams",
+            f'relax.transform.BindParams("predict", {{"{name}": np.ones({dims}).astype("float32")}})',
+            module,
+        )
+        for name, dims, module in (("p", "2", one_weight()), ("x", "(1, 3)", normed()))
+    ]
+    assert said == ["", UNTAKEN[1]]
