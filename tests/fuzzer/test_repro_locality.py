@@ -103,6 +103,15 @@ def test_the_short_script_writes_no_function_twice(tmp_path: Path) -> None:
     assert check_repro(path, ending=script.ending).confirmed
 
 
+def test_a_short_script_writes_the_order_of_functions_that_it_needs(tmp_path: Path) -> None:
+    case, verdict = failing(two_private(), planted("numbered"), changed(Change.REORDERED))
+    script = short_forms(case, verdict).scripts[0]
+    assert "def ordered(module, *names):" in script.text
+    path = tmp_path / "repro.py"
+    path.write_text(script.text, encoding="utf-8")
+    assert check_repro(path, ending=script.ending).confirmed
+
+
 PLACED = """
 @I.ir_module
 class Module:

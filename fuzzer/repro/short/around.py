@@ -38,6 +38,8 @@ def locality(scene: Scene) -> Iterator[Showing]:
     if scene.prepare:
         raise Unsayable("both modules are those after the preparing passes")
     variation = _variation(scene)
+    if reordered := variation.change is Change.REORDERED:
+        scene = replace(scene, text=scene.drawn)
     shown = functools.partial(_shown_beside, scene, variation.roots)
     beside = variation.module
     if variation.change is Change.ADDED:
@@ -46,10 +48,8 @@ def locality(scene: Scene) -> Iterator[Showing]:
         for lines in shown(beside, names=(_WITHOUT, BEFORE)):
             yield replace(lines, second=second, module=beside)
         return
-    reordered = variation.change is Change.REORDERED
     second = _reordered(scene.fresh(), beside) if reordered else source_of(beside, _BESIDE)
-    for lines in shown(beside):
-        yield replace(lines, second=second)
+    yield from (replace(lines, second=second) for lines in shown(beside))
 
 
 def _variation(scene: Scene) -> ModuleVariation:

@@ -64,7 +64,7 @@ def short_forms(
         try:
             own = scene.text == case.module_json
             near = load(nearest.applied(readable(failure.module))) if nearest and own else None
-            scene = replace(scene, text=as_read(scene.text, BEFORE))
+            scene = replace(scene, text=as_read(scene.text, BEFORE), drawn=scene.text)
             for showing in forms.short(scene):
                 try:
                     found += _written(scene, showing, forms, head, near)
