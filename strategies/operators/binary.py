@@ -145,7 +145,7 @@ _COMPARE: dict[str, Any] = {"family": OperatorFamily.COMPARISON, "out": "bool", 
 _BITS: dict[str, Any] = {"family": OperatorFamily.BITWISE}
 _DIVISION: dict[str, Any] = {"first": _dividend, "second": divisor}
 _BITABLE = (*INTEGERS, "bool")
-_MODERATE: dict[str, Any] = {"first": _fixed(-8.0, 8.0), "second": _fixed(-8.0, 8.0), "more": BFLOAT}
+_MODERATE = _fixed(-8.0, 8.0)
 _POWER: dict[str, Any] = {"first": _fixed(2.0**-4, 8.0), "second": _fixed(-3.0, 3.0)}
 
 
@@ -175,7 +175,15 @@ BINARY = (
     # No float16: LLVM has no kernel for it ("unknown intrinsic"). The abscissa is positive: where it is negative, the
     # sign of a zero decides between pi and -pi.
     Binary("atan2", op.atan2, WIDE_FLOATS + LOW_PRECISION, lambda a, b: Bounds(-1.625, 1.625), second=_abscissa),
-    Binary("log_add_exp", op.log_add_exp, FLOATS, lambda a, b: a.maximum(b) + Bounds(0.0, math.log(2)), **_MODERATE),
+    Binary(
+        "log_add_exp",
+        op.log_add_exp,
+        FLOATS,
+        lambda left, right: left.maximum(right) + Bounds(0.0, math.log(2)),
+        first=_MODERATE,
+        second=_MODERATE,
+        more=BFLOAT,
+    ),
     Binary("equal", op.equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("not_equal", op.not_equal, ANY_NUMBERS, _truth, **_COMPARE),
     Binary("greater", op.greater, ANY_NUMBERS, _truth, **_COMPARE),
@@ -213,11 +221,14 @@ BINARY = (
 ROWS += [binary.row() for binary in BINARY]
 
 _SUBTRACT = Binary("subtract", op.subtract, ANY_SIGNED, Bounds.__sub__, more=BOOLEAN)
-_GREATER: dict[str, Any] = {
-    "first": lambda dtype: Bounds(3, dtype_bounds(dtype).hi, True),
-    "second": _fixed(0, 3, True),
-}
-_UNSIGNED_SUBTRACT = Binary("subtract", op.subtract, UNSIGNED, Bounds.__sub__, **_GREATER)
+_UNSIGNED_SUBTRACT = Binary(
+    "subtract",
+    op.subtract,
+    UNSIGNED,
+    Bounds.__sub__,
+    first=lambda dtype: Bounds(3, dtype_bounds(dtype).hi, True),
+    second=_fixed(0, 3, True),
+)
 """Of unsigned numbers, so that the difference is no negative number that wraps round."""
 
 

@@ -769,6 +769,28 @@ def test_the_changed_lines_are_those_of_the_pass_at_fault_and_relax_functions_co
     assert "all_class_non_max_suppression(" not in told, "that is of the pass that prepares the module"
 
 
+def test_what_a_preparing_pass_does_otherwise_each_time_is_no_change_of_the_pass(tmp_path: Path) -> None:
+    """LegalizeOps numbers what it makes by where it lies in memory."""
+    path = tmp_path / "stamps.py"
+    path.write_text(
+        "import time\nimport tvm\n"
+        "def stamp():\n"
+        "    def run(module, _):\n"
+        "        stamped = module.clone()\n"
+        "        stamped['main'] = module['main'].with_attr('serial', time.time_ns() % 10**9)\n"
+        "        return stamped\n"
+        "    return tvm.transform.module_pass(run, opt_level=0, name='stamp')\n",
+        encoding="utf-8",
+    )
+    module = tvm.script.from_source(CALLED, {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tirx})
+    failure: Any = SimpleNamespace(died=False)
+    purity = PassRef("RemovePurityChecking", "relax.transform.RemovePurityChecking()")
+    stamp = PassRef("stamp", f"user:{path}:stamp")
+    told = _change(Scene(failure, str(tvm.ir.save_json(module)), (stamp,), (purity,)), Showing((), Ending()))
+    assert "force_pure" in told
+    assert len({*re.findall(r'"serial": (\d+)', told)}) == 1
+
+
 def test_an_analysis_is_called_by_its_script_and_no_module_compared_that_a_mended_one_gives_as_well(
     tmp_path: Path,
 ) -> None:
@@ -948,3 +970,37 @@ def test_a_module_that_tvm_writes_and_does_not_load_is_the_module_of_its_script(
     assert "again = tvm.ir.load_json(text)" in script
     other = run(f"import tvm_ffi\ntvm_ffi.__version__ = '0.1.15'\n{script}", Ending(), tmp_path)
     assert (other.exit_code, other.output) == (2, f"this release of tvm-ffi crashes: {pip_command(RELEASES[0])}\n")
+
+
+CALLED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def misnamed(A: T.Buffer((T.int64(1),), "float32"), T_out: T.Buffer((T.int64(1),), "float32")):
+        T.func_attr({"global_symbol": "symbol"})
+        for i0 in range(T.int64(1)):
+            T_out[i0] = A[i0]
+
+    @R.function
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Module
+        lv = cls.main(x)
+        lv1 = R.sort(lv, axis=-1, descending=False)
+        return lv1
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+"""
+
+
+def test_an_error_that_a_later_pass_has_a_part_in_is_shown_with_it(tmp_path: Path) -> None:
+    """LazyGetInput alone makes a module that does not build either, with another message."""
+    names = "LazyGetInput", "LazySetOutput"
+    passes = tuple(PassRef(name, f"relax.transform.{name}()") for name in names)
+    module = tvm.script.from_source(CALLED, {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tirx})
+    case = Case(str(tvm.ir.save_json(module)), passes, 1)
+    (verdict,) = [each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL]
+    assert verdict.culprit == "LazyGetInput"
+    text = shown(case, verdict, tmp_path).text
+    assert all(f"relax.transform.{name}()(" in text for name in names)

@@ -13,6 +13,8 @@ from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+import tvm
+
 from fuzzer.core.installed import installed, pip_command
 from fuzzer.core.text import counted, first_line, first_lines
 from fuzzer.findings.assessment import Culprit
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 MOST_LINES = 150
 """A script of more lines is not short."""
 _SCREEN = 80
-_TRIED = 5
+_TRIED = 8  # a pass alone may be shown in six ways, and then the passes behind it belong to the failure
 _CHANGED_LINES = 60
 _MEGABYTES = 4096
 _STANDARD = ("contextlib", "io", "os", "resource", "signal", "sys", "threading")
@@ -183,7 +185,7 @@ def _change(scene: Scene, showing: Showing) -> str:
     if scene.failure.died or (compared is None and (showing.module is not None or not scene.judged)):
         return ""
     try:
-        left, right = compared or (replace(scene, judged=()).after, scene.after)
+        left, right = compared or _around(scene)
         before, after = (_functions(plain_lines(each)) for each in (left, right))
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
@@ -195,6 +197,12 @@ def _change(scene: Scene, showing: Showing) -> str:
     if rest and added and len(first) + len(rest) > _CHANGED_LINES:
         rest = [f"... and adds {counted(len(added), 'PrimFunc')}"]
     return "\n".join([*first_lines(first, _CHANGED_LINES), *rest])
+
+
+def _around(scene: Scene) -> tuple[Any, Any]:
+    """Return the module before and after the judged passes; preparing passes run once, and may name things anew."""
+    before = replace(scene, judged=()).after
+    return before, replace(scene, text=str(tvm.ir.save_json(before)), prepare=()).after
 
 
 def _functions(lines: list[str]) -> dict[str, list[str]]:

@@ -279,6 +279,8 @@ def scenes(failure: FailingCase) -> Iterator[Scene]:
         if (plain := plainer(whole[index])) is not None:
             yield Scene(failure, stages[place], (), (plain,), index)
         yield Scene(failure, stages[place], (), (whole[index],), index)
+        if len(later := tuple(ref for _, ref in parts)[len(whole) :]) > 0:  # the message may be of what they make
+            yield Scene(failure, stages[place], (), (*whole[index:], *later), index)
         if len(rest := _acting(whole[index:], stages[place:])) > 1:
             yield Scene(failure, stages[place], (), rest, index)
     prepare, rest = _acting(plan.prepare, stages), _acting(whole, stages[len(plan.prepare) :])
