@@ -769,6 +769,23 @@ def test_the_changed_lines_are_those_of_the_pass_at_fault_and_relax_functions_co
     assert "all_class_non_max_suppression(" not in told, "that is of the pass that prepares the module"
 
 
+def test_a_function_that_is_only_printed_otherwise_is_no_change() -> None:
+    source = (
+        CALLED.replace("(A: T.Buffer", "({0}: T.Buffer")
+        .replace("A[i0]", "{0}[i0]")
+        .replace("R.sort(lv, axis=-1", "R.sort(lv, axis={1}")
+    )
+    before, after = (
+        tvm.script.from_source(text, {"I": tvm.script.ir, "R": tvm.script.relax, "T": tvm.script.tirx})
+        for text in (source.replace("{0}", name).replace("{1}", axis) for name, axis in (("A", "-1"), ("B", "0")))
+    )
+    failure: Any = SimpleNamespace(died=False)
+    scene = Scene(failure, str(tvm.ir.save_json(before)), (), ())
+    told = _change(scene, Showing((), Ending(), compared=(before, after)))
+    assert "axis=0" in told
+    assert "misnamed" not in told
+
+
 def test_what_a_preparing_pass_does_otherwise_each_time_is_no_change_of_the_pass(tmp_path: Path) -> None:
     """LegalizeOps numbers what it makes by where it lies in memory."""
     path = tmp_path / "stamps.py"

@@ -14,6 +14,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import tvm
+import tvm_ffi
 
 from fuzzer.core.installed import installed, pip_command
 from fuzzer.core.text import counted, first_line, first_lines
@@ -33,6 +34,7 @@ from fuzzer.repro.table import OracleForms, forms_of, words_of
 from fuzzer.repro.title import title_of
 from oracles.core.verdict import Death
 from relaxkit.compat.known import known
+from relaxkit.ir.functions import functions_by_name
 
 if TYPE_CHECKING:
     from fuzzer.core.case import Case
@@ -187,8 +189,12 @@ def _change(scene: Scene, showing: Showing) -> str:
     try:
         left, right = compared or _around(scene)
         before, after = (_functions(plain_lines(each)) for each in (left, right))
+        functions = [functions_by_name(each) for each in (left, right)]
     except Exception:  # the passes raise, or what they give cannot be printed
         return ""
+    for name in before.keys() & after.keys() - {""}:  # TVM numbers what it prints by where that lies in memory
+        if tvm_ffi.structural_equal(*(each.get(name) for each in functions), map_free_vars=True):
+            after[name] = before[name]
     added = {name for name, lines in after.items() if name not in before and lines[0].startswith("    @T.")}
     first = _differences(before, after, {*before, *after} - {"", *added})
     rest = _differences(before, after, {"", *added})
