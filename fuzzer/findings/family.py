@@ -8,10 +8,11 @@ anything; people merge and split families by hand where the rule is wrong (``fuz
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from fuzzer.findings.signature import normalise, signature
-from fuzzer.findings.symptom import DIM, FEWER_DIMS, LEFT, Symptom, symptom_of
+from fuzzer.findings.symptom import DIM, FEWER_DIMS, LEFT, UNBUILT, Symptom, symptom_of
 from oracles.core.verdict import Verdict
 from relaxkit.text_enum import TextEnum
 
@@ -27,6 +28,8 @@ MARK = "F"
 """What the id of a family begins with; ids of signatures are hexadecimal digits."""
 _DIGITS = 9
 _BUILD = "build:"
+_PASS = re.compile(r"[A-Z]\w+")
+_OF_AN_OPERATOR = re.compile(r"^(?:type inference|lowering) of |\(its F\w+\)$")  # of a ``Blame``
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class Traits:
     """The facts that are known of a finding once it is minimized.
 
     Attributes:
-        culprit: The most elementary pass at which it shows (``fuzzer.triage.traits``); empty when nobody looked.
+        culprit: The most elementary pass at which it shows (``fuzzer.triage.traits``), or what is to blame
+            (``placed``); empty when nobody looked.
         skeleton: Of the minimized module.
         gone: Edits with which the failure goes away (``fuzzer.triage.traits``).
         disputed: Whether campaigns, some from elsewhere, put it into different families (``fuzzer.store.merge``).
@@ -98,6 +102,8 @@ def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
     symptom = symptom_of_verdict(verdict)
     culprit = origin.culprit or verdict.culprit
     core = symptom.core
+    if _OF_AN_OPERATOR.search(culprit):  # whichever pass calls it, and whatever memory it meets
+        return Family(culprit, "the process dies" if symptom.dead else core)
     if culprit.startswith(_BUILD):
         # Each operator that a build leaves behind is a defect of its own; a pass lost what legalization needs of it.
         culprit = "build"
@@ -111,6 +117,17 @@ def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
     constructs = origin.skeleton.constructs if symptom.mute else ()
     final = not (symptom.mute or symptom.laddered) or bool(origin.culprit)
     return Family(symptom.place or culprit, core, constructs, final)
+
+
+def placed(traits: Traits, verdict: Verdict, blame: str) -> Traits:
+    """Return the traits with what is to blame: another pass, or an operator's function that fails without words.
+
+    A program that a later pass refuses stays with the pass that made it: several may make what that one refuses.
+    """
+    symptom = symptom_of_verdict(verdict)
+    wordless = symptom.mute and symptom.laddered and _OF_AN_OPERATOR.search(blame)
+    other = verdict.shown.kind not in UNBUILT and _PASS.fullmatch(blame) and blame != verdict.culprit
+    return replace(traits, culprit=blame) if wordless or other else traits
 
 
 def symptom_of_verdict(verdict: Verdict) -> Symptom:

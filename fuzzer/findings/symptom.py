@@ -26,6 +26,7 @@ class Symptom:
         mute: Whether the words tell nothing of the cause: another result, a dead process.
         laddered: Whether a more elementary pass may be what fails (``fuzzer.triage.traits`` looks).
         refused: Whether type inference of an operator raised it.
+        dead: Whether the process died: by a signal or for want of memory, as it happened.
     """
 
     core: str
@@ -33,6 +34,7 @@ class Symptom:
     mute: bool = False
     laddered: bool = False
     refused: bool = False
+    dead: bool = False
 
 
 # A legalization is one function an operator, called by LegalizeOps, FoldConstant, DecomposeOpsForTraining and others.
@@ -47,7 +49,7 @@ _UNFIT_ARGUMENT = re.compile(r"Argument <n> type mismatch|\(is_func\) is false")
 _UNFIT_NUMBER = re.compile(r"Number of arguments and parameters mismatch|gfunc\.num_args\) == args\.size")
 # What a message says that it was given; before it normalisation takes types away.
 _UNTYPED = re.compile(
-    r"(?:given|received|of type|has type|given one is) (?:T\.Tuple\()?(?:R\.Any\b|relax\.AnyType)"
+    r"(?:given|received|of type|has type|with type|given one is) (?:T\.Tuple\()?(?:R\.Any\b|relax\.AnyType)"
     r"|Call->op must contains a function type"
 )
 _UNFIT_TENSOR = re.compile(r"(?:Mismatched|Invalid) [\w<>]+\.(?P<field>\w+)[^ ]* on argument")
@@ -69,11 +71,12 @@ _KEY = re.compile(r"^not \((\w+)\.count\(.*\)\)")
 _LEAF = re.compile(r"(?<=^Do not have a default for )(?:relax\.expr\.(?:ExternFunc|DataTypeImm)|ir\.StringImm)")
 # What a claim says of a tensor, a program that runs shows.
 _CLAIMED = re.compile(r"in another (device)$|(other dims) than its call$")
+_KILLED = re.compile(r"a variable is used after it was killed$|expect a \w+ but get None\b")
 _SHARED = "src/relax/utils.cc:"  # functions that many passes call, of which any may meet the case that they refuse
 _INFERRED = re.compile(r"\bHowever, (R\.[a-z][\w.]*)\(")
 
 _ILL_FORMED = "ill-formed"
-_UNBUILT = frozenset({"does-not-build", "run-error"})
+UNBUILT = frozenset({"does-not-build", "run-error"})
 _WRONG = frozenset({"wrong-value", "wrong-dtype", "wrong-shape", "wrong-structure"})
 _ENTRY = "ir/transform.py:__call__"
 _DIFFERS = {"wrong-dtype": Difference.DTYPE.value, "wrong-shape": Difference.SHAPE.value}
@@ -116,8 +119,10 @@ def symptom_of(oracle: OracleName, found: Evidence, message: str) -> Symptom:
     if _DEATHS.fullmatch(found.kind):
         # A pass dies in the same way where it prepares a module for another, or runs once more with instruments.
         stage = _SAME_RUN.sub("during crash", message[max(0, message.find("during")) :])
-        return Symptom(f"{found.kind} {stage}", mute=True, laddered=True)
-    if found.kind in _UNBUILT:
+        return Symptom(f"{found.kind} {stage}", mute=True, laddered=True, dead=True)
+    if _KILLED.search(message):
+        return Symptom("a value is used after it was killed", laddered=True)
+    if found.kind in UNBUILT:
         return _unbuilt(found, message)
     if (differs := _DIFFERS.get(found.kind, "")) or about in _TYPES:
         of = f" of {found.details.operator}" if found.details.operator else ""  # each kernel's fault is its own
@@ -192,6 +197,8 @@ def _raised(found: Evidence, message: str) -> Symptom:
         return Symptom("an argument of another type than its function's parameter", laddered=True)
     if _UNFIT_NUMBER.search(message):
         return Symptom("another number of arguments than its function has parameters", laddered=True)
+    if found.frames and found.frames[0].endswith(":relax::InferBinaryBroadcastShape"):
+        return Symptom(f"a value of {Difference.SHAPE}", laddered=True, refused=True)
     # An error of a container of C++, whose place TVM does not tell, says nothing of the cause.
     placeless = bool(found.frames) and found.frames[0] == _ENTRY and not _CAST.match(message)
     refused = bool(found.frames) and _RULES_OF_OPERATORS.match(found.frames[0]) is not None

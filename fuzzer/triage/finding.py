@@ -10,7 +10,7 @@ from typing import Any
 from fuzzer.core.case import Case
 from fuzzer.core.text import cut, enumerated
 from fuzzer.findings.assessment import Assessment
-from fuzzer.findings.family import UNKNOWN, Traits
+from fuzzer.findings.family import UNKNOWN, Traits, placed
 from fuzzer.findings.script_parts import ScriptParts
 from fuzzer.minimizer.judge.criterion import Confirmation, OracleCriterion, WorkerFactory, isolated_worker
 from fuzzer.minimizer.judge.judge import HANG, Judge, dies_running, values_matter
@@ -192,6 +192,7 @@ class _Triage:
         if at_fault.name != told[1].culprit and confirmation.verdict.oracle is OracleName.NUMERIC:
             asked = Elsewhere("fuzzer.triage.blame.behind", "behind")
             inner += self._smaller(self.judge.ask(asked, case, confirmation.verdict, at_fault.name))
+        self.traits = placed(self.traits, job.verdict, at_fault.name)
         try:
             for shown in (*harm, *inner, *([] if told == last else [told]), last):
                 result, parts, why = write_checked(

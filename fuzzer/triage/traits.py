@@ -59,8 +59,6 @@ def _telling(verdict: Verdict) -> tuple[Edit, ...]:
 def _origin(judge: Judge, case: Case, verdict: Verdict) -> str:
     """Return the most elementary pass that shows the same failure alone, or else is seen to make it; empty for none."""
     laddered = symptom_of_verdict(verdict).laddered
-    if not laddered and verdict.shown.kind != "signature":
-        return ""
     asked = Elsewhere("fuzzer.triage.blame.inside", "passes_inside")
     found = None if verdict.shown.is_death else judge.ask(asked, case, verdict)
     seen, inside = cast("tuple[str, tuple[str, ...]]", found) if isinstance(found, tuple) else ("", ())

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from fuzzer.findings.family import UNKNOWN, Edit, Family, Skeleton, Traits, family
+from fuzzer.findings.family import UNKNOWN, Edit, Family, Skeleton, Traits, family, placed
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
 
@@ -29,6 +29,46 @@ def test_constructs_count_where_the_symptom_is_mute_and_operators_never_do() -> 
     assert family(died, plain) == family(died, Traits("FuseOps", Skeleton(("exp",))))
     told = failed(OracleName.POSTCONDITION, "FuseOps", "not-done", "no reshape is left")
     assert family(told, plain) == family(told, with_if)
+
+
+LAYOUT = "relax.squeeze (its FRelaxInferLayout)"
+
+
+def test_a_failure_without_words_is_placed_at_the_function_of_an_operator() -> None:
+    traits = Traits("FuseOps", Skeleton((), ("if",)))
+    died, raised, told = (
+        failed(OracleName.CRASH, "FuseOps", "signal 11", "signal 11 during crash"),
+        failed(OracleName.CRASH, "FuseOps", "IndexError", "Index 2 out of bounds 1", "ir/transform.py:__call__"),
+        failed(OracleName.CRASH, "FuseOps", "IndexError", "Index 2 out of bounds 1", "src/x.cc:relax::F"),
+    )
+    for blame in (LAYOUT, "type inference of quantize", "lowering of relax.abs"):
+        assert placed(traits, died, blame).culprit == placed(traits, raised, blame).culprit == blame
+        assert placed(traits, told, blame) == traits, "its words tell the cause"
+    for part in ("block builder", "LLVM code generator", "FuseOps"):
+        assert placed(traits, died, part) == traits
+
+
+def test_a_pass_that_is_to_blame_for_another_is_the_place() -> None:
+    ill_formed = failed(OracleName.WELL_FORMED, "FuseTIR", *DEPENDENT)
+    unbuilt = failed(OracleName.NUMERIC, "FuseTIR", "does-not-build", "Argument 0 type mismatch")
+    elementary = Traits("Normalize")
+    assert placed(elementary, ill_formed, "FuseOps").culprit == "FuseOps"
+    assert placed(elementary, ill_formed, "FuseTIR") == elementary, "what it runs shows it as well"
+    assert placed(elementary, unbuilt, "LowerAllocTensor") == elementary, "it refuses what several passes make"
+
+
+def test_one_function_of_an_operator_is_one_family_whichever_pass_calls_it_and_however_the_process_dies() -> None:
+    one, other, ended = (
+        family(failed(OracleName.CRASH, name, kind, f"{kind} during crash"), Traits(LAYOUT, Skeleton((), constructs)))
+        for name, kind, constructs in (
+            ("ConvertLayout", "signal 11", ()),
+            ("FuseOps", "memory", ("if",)),
+            ("FuseOps", "IndexError", ()),
+        )
+    )
+    assert one == other != ended
+    assert one.place == LAYOUT
+    assert one.final
 
 
 def test_what_a_failure_goes_away_with_makes_its_family() -> None:

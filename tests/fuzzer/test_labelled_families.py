@@ -56,8 +56,8 @@ def test_reports_per_cause(failures: list[Labelled], decisions: Decisions) -> No
     print(f"families, the rule alone: {rule}")
     print(f"with findings.toml:         {decided}")
     assert rule.per_cause < exact.per_cause
-    assert rule.per_cause <= 1.112  # over twelve campaigns, rare symptoms of one cause add up; 1.05 needs the decisions
-    assert decided.per_cause <= 1.05
+    assert rule.per_cause <= 1.08
+    assert decided.per_cause <= 1.01
 
 
 def test_reports_per_cause_of_each_campaign(failures: list[Labelled], decisions: Decisions) -> None:
@@ -68,7 +68,7 @@ def test_reports_per_cause_of_each_campaign(failures: list[Labelled], decisions:
         rule, decided = by_family(met), by_family(met, decisions)
         print(f"seed {seed}, the rule alone: {rule}\nseed {seed}, with findings.toml: {decided}")
         assert rule.per_cause <= 1.08
-        assert decided.per_cause <= 1.05
+        assert decided.per_cause <= 1.01
 
 
 @pytest.mark.parametrize(("later", "earlier", "most", "most_fresh"), LATER)

@@ -82,6 +82,26 @@ def test_what_a_claim_says_of_a_tensor_a_program_shows() -> None:
     assert symptom(OracleName.POSTCONDITION, "not-done", dims).core == "a value of another shape"
 
 
+def test_a_value_that_was_killed_is_seen_by_the_claim_and_by_the_program() -> None:
+    claim = "nothing is used after it was killed: a variable is used after it was killed"
+    message = "TypeError: Check failed: (opt_ptr.has_value()) is false:  expect a Tensor but get {}"
+    frame = "src/runtime/vm/builtin.cc:runtime::vm::CheckTensorInfo"
+    said = symptom(OracleName.POSTCONDITION, "not-done", claim)
+    none, other = (symptom(OracleName.NUMERIC, "run-error", message.format(each), frame) for each in ("None", "int"))
+    assert said == none != other
+
+
+def test_shapes_that_do_not_broadcast_are_a_value_of_another_shape() -> None:
+    frame = "src/relax/op/op_common.cc:relax::{}"
+    refused, other = (
+        symptom(OracleName.CRASH, "ValueError", "In Op(relax.add), shapes differ", frame.format(each))
+        for each in ("InferBinaryBroadcastShape", "InferTypeUnary")
+    )
+    shown = symptom(OracleName.NUMERIC, "wrong-shape", "results differ (bit-exact)")
+    assert refused.core == shown.core != other.core
+    assert refused.refused
+
+
 @pytest.mark.parametrize(("shape", "core"), [("()", "a value of another rank"), ("(2,)", "a value of another shape")])
 def test_a_result_of_another_rank_is_what_its_type_says(shape: str, core: str) -> None:
     evidence = Evidence("wrong-shape", "results differ", details=Details(numbers=("[]", "(1,)", shape, shape)))
@@ -129,6 +149,7 @@ def test_a_value_without_a_type_shows_at_whatever_takes_it() -> None:
         'Argument 0 type mismatch: expected R.Tensor((), dtype="float64"), given R.Any',
         "Check failed: (tensor_ty) is false: shape_of expects a tensor input, but received R.Any; use MatchCast",
         "Reshape requires the input data to be Tensor. However, the given one is relax.AnyType",
+        "Operator relax.memory.view expects first argument to be a tensor, but received lv10 with type R.Any",
     )
     assert {symptom(OracleName.CRASH, "ValueError", each, DERIVE).core for each in messages} == {
         "a value has lost its type"

@@ -27,6 +27,7 @@ from oracles.core.function_signatures import changed_signature
 from oracles.core.module_facts import apply, complaint
 from oracles.core.objection import difference
 from oracles.core.verdict import Verdict
+from oracles.structural.roundtrip_forms import loss_in_json
 from relaxkit.ir.call_types import ill_typed_call
 from relaxkit.ir.functions import relax_functions, relax_items
 from relaxkit.ir.walk import operator_of, places
@@ -53,6 +54,7 @@ def _made_of(parts: list[Any], call: Any, found: Any) -> Any:
     return relax.Call(call.op, [found[part] for part in parts], call.attrs, call.ty_args)
 
 
+_RELOADED = "loads-otherwise"
 _PARTS: dict[str, Callable[[Any], Iterator[Any]]] = {
     "relax.dpl.rewrite_call": _rewriters,
     "relax.utils.copy_with_new_vars": lambda _: iter(
@@ -85,8 +87,9 @@ def passes_inside(case: Case, verdict: Verdict) -> tuple[str, tuple[str, ...]]:
     built, contract = failed.built, failed.step.contract
     entered = failed.made if verdict.oracle is OracleName.IDEMPOTENCE else failed.given
     signed = functools.partial(changed_signature, entered)
-    wrong: Any = {"ill-formed": complaint, SIGNATURE: signed}.get(failed.evidence.kind)
-    first = wrong and inner_pass(built, entered, wrong, innermost=True)
+    wrong: Any = {"ill-formed": complaint, SIGNATURE: signed, _RELOADED: loss_in_json}.get(failed.evidence.kind)
+    # What a pass inside takes away (a kernel, for instance) may be all that hid what the outer one has made.
+    first = wrong and inner_pass(built, entered, wrong, innermost=failed.evidence.kind != _RELOADED)
     parts = () if contract.composed else (*contract.inside, *names_inside(built, entered))
     return first or "", tuple(name for name in parts if name in CONTRACTS)
 

@@ -117,12 +117,13 @@ _FORM_RULES: tuple[_Rule, ...] = (
     inside.sharing,
     hook_raising,
     inference,
-    builder,
+    _if(lambda failed: not _crashes(failed), builder),
     _if(lambda failed: _crashes(failed) and symptom_of_verdict(failed.verdict).place != "", lowering),
     _if(lambda failed: _crashes(failed) and _lowers(failed), retyped),
     _if(_crashes, hook_wrong),
     placing,
-    inference_of_others,  # last: some of it kills the process
+    inference_of_others,  # late: some of it kills the process
+    builder,
 )
 _RULES: tuple[tuple[_When, tuple[_Rule, ...]], ...] = (
     (_is_of_a_register, (lambda _: _MACHINE,)),
