@@ -19,6 +19,7 @@ from fuzzer.repro.short.render import short_forms
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome, Verdict
 from oracles.metamorphic.locality_variation import Change, ModuleVariation, draw
+from relaxkit.ir.edits import reordered
 from relaxkit.passes.contract import Locality, OracleName
 from relaxkit.passes.pass_ref import PassRef
 
@@ -103,8 +104,9 @@ def test_the_short_script_writes_no_function_twice(tmp_path: Path) -> None:
     assert check_repro(path, ending=script.ending).confirmed
 
 
-def test_a_short_script_writes_the_order_of_functions_that_it_needs(tmp_path: Path) -> None:
-    case, verdict = failing(two_private(), planted("numbered"), changed(Change.REORDERED))
+@pytest.mark.parametrize("order", [("second", "first", "main"), ("first", "second", "main")], ids=["drawn", "printed"])
+def test_a_short_script_writes_the_order_of_functions_that_it_needs(order: tuple[str, ...], tmp_path: Path) -> None:
+    case, verdict = failing(reordered(two_private(), order), planted("numbered"), changed(Change.REORDERED))
     script = short_forms(case, verdict).scripts[0]
     assert "def ordered(module, *names):" in script.text
     path = tmp_path / "repro.py"
