@@ -28,7 +28,7 @@ MARK = "F"
 """What the id of a family begins with; ids of signatures are hexadecimal digits."""
 _DIGITS = 9
 _BUILD = "build:"
-_PASS = re.compile(r"[A-Z]\w+")
+_NAME = re.compile(r"[\w.]+")  # of a pass or a function; other parts of TVM have descriptions
 _OF_AN_OPERATOR = re.compile(r"^(?:type inference|lowering) of |\(its F\w+\)$")  # of a ``Blame``
 
 
@@ -120,14 +120,14 @@ def family(verdict: Verdict, origin: Traits = UNKNOWN) -> Family:
 
 
 def placed(traits: Traits, verdict: Verdict, blame: str) -> Traits:
-    """Return the traits with what is to blame: another pass, or an operator's function that fails without words.
+    """Return the traits with what is to blame: a pass, a function, or an operator's function that fails without words.
 
     A program that a later pass refuses stays with the pass that made it: several may make what that one refuses.
     """
     symptom = symptom_of_verdict(verdict)
     wordless = symptom.mute and symptom.laddered and _OF_AN_OPERATOR.search(blame)
-    other = verdict.shown.kind not in UNBUILT and _PASS.fullmatch(blame) and blame != verdict.culprit
-    return replace(traits, culprit=blame) if wordless or other else traits
+    named = verdict.shown.kind not in UNBUILT and _NAME.fullmatch(blame)
+    return replace(traits, culprit=blame) if wordless or named else traits
 
 
 def symptom_of_verdict(verdict: Verdict) -> Symptom:
