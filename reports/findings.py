@@ -95,7 +95,7 @@ def blame_line(finding: FindingRecord) -> str:
 
 def users_line(finding: FindingRecord) -> tuple[str, int] | None:
     """Return where the user's pass raised, or else its definition: file in this directory's repository, and line."""
-    here, named = Path.cwd(), (each for each in finding.shown_case.passes if each.is_user)
+    here, named = Path.cwd(), (each for each in finding.case.passes if each.is_user)
     root = next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
     own = next((each.target.partition("(")[0] for each in named if each.name == finding.culprit), "")
     file, _, line = (finding.evidence.details.place or own).rpartition(":")

@@ -103,7 +103,7 @@ def _finding(finding: FindingRecord, module: str, known: KnownAs | None) -> list
     lines += [*fenced(shorten(readable(finding.message) or finding.kind, _MOST_MESSAGE), "text"), ""]
     if module:
         lines += [*fenced(module, "python"), ""]
-    if finding.parts is not None and finding.evidence.details.numbers:
+    if finding.parts is not None and finding.failure.shown.details.numbers:
         lines += [escaped(finding.parts.words.observed), ""]
     if finding.parts is not None and finding.parts.change:
         lines += [*fenced(shorten(finding.parts.change, _MOST_MESSAGE), "diff"), ""]

@@ -132,7 +132,7 @@ def _result(report: Report, finding: FindingRecord, dispositions: Dispositions, 
             "family": dispositions.family(finding), "bindings": finding.bindings,
             "firstSeenSeconds": round(finding.first_seen_seconds, 3),
             "lastSeenSeconds": round(finding.last_seen_seconds, 3), "note": finding.note,
-            "repro": finding.repro, "frames": list(finding.evidence.frames),
+            "repro": finding.repro, "frames": list(finding.failure.shown.frames),
         },
     }  # fmt: skip
     if (known := report.recognized.get(finding.id)) is not None:

@@ -213,14 +213,14 @@ def gravest(verdict: Verdict) -> Severity:
 
 
 def _against(verdict: Verdict) -> str:
-    """Say what a documented failure contradicts: TVM's documentation only where that is quoted."""
+    """Say what a documented failure contradicts: TVM's documentation only where that is quoted; no wrong results."""
     if verdict.shown.kind in _DESCRIBED:
         return f"not what the documentation of the {_DESCRIBED[verdict.shown.kind]} describes"
     source = verdict.shown.details.source
     if verdict.oracle in _PROMISED:  # of no pass of TVM's
         return "breaks its contract (the default one, unless the pass has its own)"
     if not source or '"' in source or "'" in source:
-        return "contradicts what TVM documents"
+        return "" if evidence_class(verdict) is EvidenceClass.HARD else "contradicts what TVM documents"
     where = next((each for each in ("documentation", "header") if each in source), "")
     return f"breaks what its {where} describes" if where else "breaks what TVM's source code says or implies"
 

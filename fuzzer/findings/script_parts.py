@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from fuzzer.core.case import Case
+from oracles.core.verdict import Verdict
+
 NAMES = re.compile(r"\b(?:f\d|(?:lv|gv)\d*)\b")
 """Names that generated modules have: sentences that have them were written about one module."""
 _CODE = re.compile(
@@ -151,6 +154,7 @@ class ScriptParts:
             agree, those that differ.
         ending: How the short script ends while the defect is there; ``None`` where the script is the long one.
         digest: Of the script's text, as the store has recorded it; empty before.
+        other: The case that the script shows, and how it fails, where it is not the finding's minimized one.
     """
 
     module: str
@@ -161,6 +165,7 @@ class ScriptParts:
     change: str = ""
     ending: Ending | None = None
     digest: str = ""
+    other: tuple[Case, Verdict] | None = None
 
     @property
     def near(self) -> Nearest | None:

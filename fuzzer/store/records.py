@@ -255,6 +255,8 @@ class FindingRecord:
     @property
     def shown_case(self) -> Case:
         """The case to show beside the message: until minimization has ended, the message is of the first one."""
+        if self.parts and self.parts.other:
+            return self.parts.other[0]
         return self.minimized if self.minimized is not None and self.is_minimized else self.case
 
     @property
@@ -293,6 +295,12 @@ class FindingRecord:
     def verdict(self) -> Verdict:
         """The failing verdict that it was recorded with."""
         return Verdict(OracleName(self.oracle), Outcome.FAIL, self.culprit, evidence=self.evidence)
+
+    @property
+    def failure(self) -> Verdict:
+        """The failing verdict that texts tell of: the one that its script shows, where that is of another case."""
+        other = None if self.parts is None else self.parts.other
+        return other[1] if other and other[1].evidence else self.verdict
 
     @property
     def assessment(self) -> Assessment:

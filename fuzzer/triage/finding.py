@@ -142,9 +142,8 @@ class _Triage:
         except NotReduced as error:
             return self._unreliable(began, error.confirmation or Confirmation())
         found = reduced.minimized
-        stopped = f"{STOPPED} after {found.queries} queries"
         refused = [f"{enumerated([*dict.fromkeys(names)])} case: {why}" for why, names in self.refused.items()]
-        limits = [] if found.complete or not found.queries else [stopped]
+        limits = [] if found.complete or not found.queries else [f"{STOPPED} after {found.queries} queries"]
         self.notes = [*reduced.notes, *limits, *refused, *self.notes]
         if not reduced.after.confirmed:
             return self._unreliable(began, reduced.after)
@@ -155,9 +154,10 @@ class _Triage:
         )  # fmt: skip
         if self.path is None:
             return told
+        sized = self.judge.facts(self.parts.other[0]) if self.parts and self.parts.other else reduced
         return replace(
-            told, state=TriageState.CONFIRMED, minimized=found.case, bindings=reduced.bindings, traits=self.traits,
-            repro=self.path.relative_to(job.directory).as_posix(), note="; ".join(self.notes),
+            told, state=TriageState.CONFIRMED, minimized=found.case, bindings=sized.bindings if sized else None,
+            repro=self.path.relative_to(job.directory).as_posix(), note="; ".join(self.notes), traits=self.traits,
             assessment=self.assessment,
         )  # fmt: skip
 
@@ -182,16 +182,15 @@ class _Triage:
         inside = at_fault.name == self.traits.culprit != told[1].culprit
         alone = shown_by(self.judge, case, confirmation.verdict, at_fault.name) if inside else []
         if not inside and at_fault.name != told[1].culprit and told[1].oracle is OracleName.WELL_FORMED:
-            shared = self.judge.ask(Elsewhere("fuzzer.triage.blame.inside", "inside_alone"), *told, at_fault.name)
-            alone = [shared] if isinstance(shared, tuple) else []
+            alone = [self.judge.ask(Elsewhere("fuzzer.triage.blame.inside", "inside_alone"), *told, at_fault.name)]
         inner = [small for each in alone for small in self._smaller(each)]
-        # It may need less by itself than inside the pass that runs it.
-        weighed = inner[0] if inner else told
-        self.assessment, harm = weigh(self.judge, weighed[0], (job.case, job.verdict), weighed[1], at_fault)
-        path = job.directory / SCRIPTS / f"{job.id}.py"
         if at_fault.name != told[1].culprit and confirmation.verdict.oracle is OracleName.NUMERIC:
             asked = Elsewhere("fuzzer.triage.blame.behind", "behind")
             inner += self._smaller(self.judge.ask(asked, case, confirmation.verdict, at_fault.name))
+        # It may need less by itself than inside the pass that runs it, or behind another one.
+        weighed = inner[0] if inner else told
+        self.assessment, harm = weigh(self.judge, weighed[0], (job.case, job.verdict), weighed[1], at_fault)
+        path = job.directory / SCRIPTS / f"{job.id}.py"
         self.traits = placed(self.traits, job.verdict, at_fault.name)
         try:
             for shown in (*harm, *inner, *([] if told == last else [told]), last):
@@ -210,7 +209,7 @@ class _Triage:
             return self._refuse(name, f"the script exited with {result.exit_code} and printed: {result.said}")
         if why:
             self.notes.append(f"there is no short script: {cut(why, _SAID)}")
-        self.path, self.parts = path, parts
+        self.path, self.parts = path, replace(parts, other=None if shown == last else shown)
         return True
 
     def _refuse(self, name: str, why: str) -> bool:

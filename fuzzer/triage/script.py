@@ -166,6 +166,7 @@ def write_checked(
     Raises:
         NoScript: It cannot be rendered.
     """
+    judge = replace(judge, oracles=judging_oracles(verdict))
     nearest = nearest_passing(case, verdict, judge, nearest_seconds)
     script = _rendered(judge, case, verdict, signature_text, nearest, blamed(verdict, assessment))
     result = _checked(script.text, None, place, verdict, assessment)

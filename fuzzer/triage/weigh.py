@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fuzzer.findings.assessment import Assessment, Blame, Rarity, Severity, assess, evidence_class, gravest
 from fuzzer.findings.family import Edit
-from fuzzer.minimizer.judge.judge import Judge
+from fuzzer.minimizer.judge.judge import Judge, judging_oracles
 from fuzzer.worker.child import Elsewhere
 from fuzzer.worker.death import Death, Died
 from relaxkit.passes.contract import EvidenceClass, Harm, OracleName
@@ -41,12 +41,13 @@ def weigh(
     """Return the assessment of a failure, and what shows wrong results of something else; never raises for TVM.
 
     Args:
-        judge: Of the failure's oracle.
+        judge: In the worker that answers.
         case: The smallest case that shows it.
         first: The case that showed it first, and its verdict: what that does not have is not needed.
         verdict: The verdict on ``case``.
         at_fault: What is at fault.
     """
+    judge = replace(judge, oracles=judging_oracles(verdict))
     rarities = [judge.ask(_asked("rare"), each, verdict.culprit) for each in (first[0], case)]
     before, present = (each if isinstance(each, frozenset) else frozenset[Rarity]() for each in rarities)
     present &= before | (_OF_FUNCTIONS if before & _OF_FUNCTIONS else before)

@@ -49,7 +49,7 @@ def finding_rows(
     rows = []
     for finding in report.findings:
         module, script = modules.get(finding.id, ""), script_text(report.directory, finding.repro)
-        disposition, parts = dispositions.of(finding), finding.parts
+        disposition, parts, failure = dispositions.of(finding), finding.parts, finding.failure
         family = decisions.place(finding.id, finding.family, finding.former)
         near = None if parts is None else parts.near
         cost, known = report.costs.get(finding.id), report.recognized.get(finding.id)
@@ -67,7 +67,7 @@ def finding_rows(
             "stands": disposition.value,
             "standing": _standing(disposition).value,
             "severity": finding.assessment.severity.value,
-            "gravity": finding.assessment.severity.words(finding.verdict),
+            "gravity": finding.assessment.severity.words(failure),
             "final": finding.assessment.final,
             "class": finding.assessment.evidence.words,
             "blame": finding.assessment.blame,
@@ -76,7 +76,7 @@ def finding_rows(
             "count": finding.count,
             "line": title_line(finding),
             "message": _cut(parts.words.observed if parts else said),
-            "said": finding.message[:2000] if finding.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) else "",
+            "said": finding.message[:2000] if failure.oracle in (OracleName.CRASH, OracleName.WELL_FORMED) else "",
             "signature": readable(finding.signature),
             "family": [family.id, family.text, "" if family.decision is None else family.decision.reason],
             "first": round(finding.first_seen_seconds, 1),
@@ -88,13 +88,13 @@ def finding_rows(
             "others": finding.others,
             "issue": None if script is None or parts is None else lines.add(
                 bug_report(
-                    finding, finding.verdict, report.info, script, parts, finding.bisected, known, report.directory,
+                    finding, failure, report.info, script, parts, finding.bisected, known, report.directory,
                 )
             ),
             "releases": "" if finding.bisected is None else finding.bisected.judgement,
             "expected": _cut(finding.evidence.expected if parts is None else parts.words.expected),
             "observed": _cut(finding.evidence.observed) if parts is None else "",
-            "frames": list(told_frames(finding.verdict.shown)),
+            "frames": list(told_frames(failure.shown)),
             "passes": passes_text(finding),
             "minimized": finding.is_minimized,
             "reduced": finding.is_reduced,

@@ -130,3 +130,8 @@ def test_what_only_the_contract_of_a_users_pass_promises_is_not_said_to_be_docum
 def test_tvms_documentation_is_contradicted_only_where_it_is_quoted(kind: str, source: str, said: str) -> None:
     failed = verdict(OracleName.POSTCONDITION, kind, Details(source=source))
     assert f"; {said}." in provisional(failed).told(failed)
+
+
+def test_wrong_results_that_a_broken_promise_leads_to_are_not_said_to_contradict_documentation() -> None:
+    broken = provisional(verdict(OracleName.POSTCONDITION, "not-done"))
+    assert "contradicts" not in broken.told(verdict(OracleName.NUMERIC, "wrong-value"))

@@ -15,11 +15,13 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 from weighing import case_of, of_corpus, weighed
 
+from fuzzer.cli.verbs.repro import script_of
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Blame, Severity
 from fuzzer.findings.signature import signature
 from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.minimizer.search.outcome import SearchLimits
+from fuzzer.store.records import FindingRecord, FindingState
 from fuzzer.triage.blame.behind import behind, first_at_fault, of_kernels
 from fuzzer.triage.blame.failed_case import shows
 from fuzzer.triage.blame.inside import inside_alone
@@ -412,6 +414,51 @@ def test_a_pass_of_the_lowering_is_blamed_for_what_does_not_build(
     assert shown is not None, "the script is of that pass alone"
     assert ([each.name for each in shown[0].passes], shown[1].culprit) == ([name], name)
     assert shown[1].oracle in (OracleName.CRASH, OracleName.WELL_FORMED)
+
+
+@I.ir_module
+class Loose:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0)]})
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32", "llvm:0")) -> R.Tensor((), "float32", "llvm:0"):
+        lv: R.Tensor((4,), "float32", "llvm:0") = R.concat((x, x), axis=0)
+        lv1: R.Tensor((4,), "float32", "llvm:0") = R.abs(lv)
+        lv2: R.Tensor((), "float32", "llvm:0") = R.min(lv1)
+        return lv2
+
+
+def test_a_finding_whose_script_runs_another_pass_tells_and_weighs_the_failure_of_that_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FuseOps needs a dataflow block, and so an order of passes; LowerAllocTensor fails on what it gives, alone."""
+    case = case_of(Loose, "ConvertToDataflow", "FuseOps")
+    with IsolatedWorker() as worker:
+        verdict = Judge(worker, (OracleName.NUMERIC,)).verdicts(case)[0]
+    name = signature(verdict)
+    plan, asked = ReductionPlan(SearchLimits(queries=0)), list[OracleName]()
+    monkeypatch.setattr(
+        "fuzzer.triage.script.nearest_passing", lambda case, verdict, judge, seconds: asked.extend(judge.oracles)
+    )
+    result = triage_finding(TriageJob(name.id, name.text, verdict, case, tmp_path, plan, nearest_seconds=0))
+    assert asked == [OracleName.CRASH], "what a neighbour must pass"
+    assert result.parts is not None
+    assert result.repro is not None
+    finding = result.of(
+        FindingRecord(
+            name.id, name.text, "numeric", "FuseOps", verdict.shown, 1, FindingState.NEW, 1.0, 1.0, case, None, None,
+            None, "",
+        )
+    )  # fmt: skip
+    ran, failure = [ref.name for ref in finding.shown_case.passes], finding.failure
+    assert (ran, failure.culprit, failure.oracle) == (["LowerAllocTensor"], "LowerAllocTensor", OracleName.CRASH)
+    assert finding.assessment.told(failure) == "Severity: S3, a crash."
+    assert finding.assessment.beside("FuseOps").startswith("at fault: LowerAllocTensor; it raises")
+    assert result.bindings == 10, "of the module that is shown; the minimized one has three"
+    text, parts = script_of(finding, tmp_path, fresh=True)
+    assert "relax.transform.LowerAllocTensor()" in text
+    assert parts is not None
+    assert parts.other == result.parts.other
 
 
 @I.ir_module

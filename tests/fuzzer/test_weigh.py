@@ -224,6 +224,9 @@ def test_what_fails_without_something_rare_does_not_need_it(worker: IsolatedWork
     found = Judge(worker, (oracle,)).ask(rare, odd)
     assert found in ({Rarity.FLOAT8}, {Rarity.EMPTY})
     assert weighed(worker, odd, oracle).severity is S1
+    verdict, others = Judge(worker, (oracle,)).verdicts(odd)[0], Judge(worker, (OracleName.MUTATION,))
+    again, _ = weigh(others, odd, (odd, verdict), verdict, Blame(verdict.culprit))
+    assert again.severity is S1, "by the oracle of this failure, whichever judged before"
 
 
 @pytest.mark.parametrize(

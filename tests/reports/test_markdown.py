@@ -70,3 +70,6 @@ def test_what_the_pass_changes_is_shown_and_the_numbers(report: Report) -> None:
     text = render_markdown(replace(report, findings=[first, *rest]), lambda _: "")
     assert "```diff\n-lv = R.abs(x)\n+lv = R.negative(x)\n```" in text
     assert "-3 for -2" in text
+    shown = replace(parts, other=(first.case, first.verdict))  # the numbers are those of what the script shows
+    moved = replace(first, evidence=report.findings[0].evidence, parts=shown)
+    assert "-3 for -2" in render_markdown(replace(report, findings=[moved, *rest]), lambda _: "")

@@ -8,16 +8,21 @@ from typing import Any
 import pytest
 from page_samples import SOURCE, full, sample_page
 
+from fuzzer.findings.assessment import Assessment, EvidenceClass, Severity
 from fuzzer.findings.file import Decision, Decisions
 from fuzzer.findings.script_parts import Nearest, ScriptParts, Words
 from fuzzer.gate.judge import judge_campaign
 from fuzzer.gate.measured import measured
 from fuzzer.gate.policy import load_policy
 from fuzzer.store.writer import Tally
+from oracles.core.verdict import Evidence, Outcome, Verdict
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import PassRef
 from reports.findings import Dispositions
 from reports.page.findings import LineTable, finding_rows
 from reports.page.history import history, worse
 from reports.page.passes import matrix
+from reports.sarif import render_sarif
 from reports.tables import Report
 
 
@@ -68,6 +73,30 @@ def test_a_finding_carries_its_module_script_and_growth(report: Report, tmp_path
     assert [finding["stands"] for finding in page["findings"]] == ["fails", "known", "suspect"]
     assert [finding["standing"] for finding in page["findings"]] == ["finding", "finding", "suspect"]
     assert known["line"] == "accepted"
+
+
+def test_a_page_tells_of_the_failure_that_its_script_shows(report: Report, tmp_path: Path) -> None:
+    """Blame has moved from a build that fails, FuseOps, to a pass behind, whose types contradict each other."""
+    (tmp_path / "repros").mkdir()
+    (tmp_path / "repros" / "0000000001.py").write_text("script\n")
+    judged = replace(report.findings[0], oracle="numeric")
+    judged = replace(judged, evidence=Evidence("does-not-build", "cannot emit", ("src/relax/codegen.cc:Visit",)))
+    case = replace(judged.case, passes=(PassRef("RealizeVDevice", "relax.transform.RealizeVDevice()"),))
+    typed = Evidence("mistyped-call", "Argument 0 differs", ("src/relax/realize.cc:Realize",))
+    failure = Verdict(OracleName.WELL_FORMED, Outcome.FAIL, "RealizeVDevice", evidence=typed)
+    words = Words("RealizeVDevice changes x", "calls fit", "they do not", message="Argument 0 differs")
+    heavy = Assessment(EvidenceClass.HARD, Severity.S3, "RealizeVDevice", final=True, grounds="it makes it")
+    moved = replace(judged, assessed=heavy, parts=ScriptParts("x", False, words, other=(case, failure)))
+    first = sample_page(replace(full(report), directory=tmp_path, findings=[moved, *report.findings[1:]]))
+    row, lines = first["findings"][0], first["lines"]
+    assert (row["gravity"], row["passes"]) == ("a module with wrong types", "relax.transform.RealizeVDevice()")
+    assert (row["frames"], row["said"]) == (["src/relax/realize.cc:Realize"], "Argument 0 differs")
+    issue = "\n".join(lines[number] for number in row["issue"])
+    assert "Severity: S3, a module with wrong types.\n" in issue
+    assert "codegen.cc" not in issue
+    assert "* Pass: `RealizeVDevice` (found while testing `FuseOps`)" in issue
+    (result,) = json.loads(render_sarif(replace(report, findings=[moved]), None))["runs"][0]["results"]
+    assert result["properties"]["frames"] == ["src/relax/realize.cc:Realize"]
 
 
 def test_the_frames_are_those_of_the_issue(report: Report) -> None:

@@ -117,6 +117,20 @@ def test_a_search_for_a_pass_alone_has_words_of_the_title(run: Run) -> None:
     assert run("RF.upstream(RF.finding('0000000001'))").endswith("?q=FuseOps%20modifies%20input%20module")
 
 
+def test_a_page_is_about_the_pass_at_fault_and_so_is_the_search(run: Run) -> None:
+    run("RF.finding('0000000001').line = 'CanonicalizeBindings fails on relax.reshape'")
+    go(run, "finding/0000000001")
+    judged = run("document.querySelector('main p.dim').textContent")
+    assert judged.endswith(": FuseOps")
+    for blame, searched in (("CanonicalizeBindings", "CanonicalizeBindings"), ("lowering of relax.reshape", "FuseOps")):
+        run(f"RF.finding('0000000001').blame = '{blame}'")
+        assert run("RF.upstream(RF.finding('0000000001'))").endswith(f"?q={searched}%20reshape")
+        go(run, "findings")
+        go(run, "finding/0000000001")
+        shown = run("document.querySelector('main p.dim').textContent")
+        assert shown == f"found while testing FuseOps ({judged.partition(':')[0]})"
+
+
 def test_a_module_that_got_no_smaller_is_not_called_minimized(run: Run) -> None:
     go(run, "finding/0000000001")
     for made, reduced, head in (

@@ -111,15 +111,16 @@ def script_of(
         return text, finding.parts
     from fuzzer.triage.script import repro_script
 
+    other = None if finding.parts is None else finding.parts.other
+    case = other[0] if other else finding.minimized or finding.case
     known = True if fresh or finding.parts is None else finding.parts.nearest or False  # not searched for once more
     try:
         script = repro_script(
-            finding.minimized or finding.case, finding.verdict, nearest=known, full=full, assessment=finding.assessed,
-            minimized=finding.is_minimized,
-        )  # fmt: skip
+            case, finding.failure, nearest=known, full=full, assessment=finding.assessed, minimized=finding.is_minimized
+        )
     except RuntimeError as error:
         raise UsageError(f"finding {finding.id} ({finding.state}): {error}") from error
-    return script.text, script.parts
+    return script.text, replace(script.parts, other=other)
 
 
 def _report(
@@ -134,7 +135,7 @@ def _report(
     told = recognize([finding]).get(finding.id)
     if told is not None and told.told_upstream:
         inform(told.told_upstream)
-    return bug_report(finding, finding.verdict, info, script, parts, finding.bisected, told, options.directory)
+    return bug_report(finding, finding.failure, info, script, parts, finding.bisected, told, options.directory)
 
 
 def _check(text: str, parts: ScriptParts | None) -> ReproResult:

@@ -165,7 +165,7 @@ RF.findingHead = function (finding) {
     RF.h("div", { class: "head" },
       RF.h("h1", { class: "wrap" }, finding.line),
       RF.h("span", null, RF.mark(finding), " ", RF.badge(RF.stateOf(finding)))),
-    RF.h("p", { class: "wrap dim" }, `${finding.oracle}: ${finding.pass}`),
+    RF.h("p", { class: "wrap dim" }, finding.blame === finding.pass ? `${finding.oracle}: ${finding.pass}` : `found while testing ${finding.pass} (${finding.oracle})`),
     finding.standing === "suspect" && RF.h("p", { class: "warn" }, "This is a suspect and is not counted as a finding: it is flaky, or no standalone script reproduces it."),
     finding.standing === "question" && RF.h("p", { class: "warn" }, "This is a question and is not counted as a finding: neither TVM's documentation and tests nor a contract of yours rules it out."),
     RF.h("dl", { class: "facts" },
@@ -247,13 +247,13 @@ RF.issueButtons = function (finding) {
   return [reported && link(reported, "Perhaps reported upstream", "the failure reported there looks the same"), issue, !fits && said];
 };
 
-// What a maintainer would type: the pass, and the operator, or else what TVM's own message or the title says without names and numbers.
+// What a maintainer would type: the pass at fault, or the tested one where it is no pass, and the operator, or else what TVM's own message or the title says without names and numbers.
 RF.FILLERS = new Set("after another before does from fails function gives have inside into leaves more that their which with".split(" "));
 RF.upstream = function (finding) {
   const operator = (/\brelax\.(?!expr\b)(\w+(?:\.\w+)*)/.exec(finding.line) || [])[1];
   const said = finding.said.slice(0, 2000).split(/["'`()\[\]{}<>:=,\n]|\S*\d\S*/);
   const longest = said.map((part) => part.trim()).sort((a, b) => b.length - a.length)[0] || "";
-  const pass = finding.pass.split(":")[0];
+  const pass = /^\w+$/.test(finding.blame) ? finding.blame : finding.pass.split(":")[0];
   const title = finding.line.split(/[^\w.]+/).filter((word) => /^[a-z]{4,}$/.test(word) && !RF.FILLERS.has(word)).slice(0, 5).join(" ");
   const query = [pass, operator || longest.split(/\s+/).slice(0, 8).join(" ") || title].join(" ").trim();
   return `https://github.com/apache/tvm/issues?q=${encodeURIComponent(query)}`;
