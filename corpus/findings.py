@@ -68,10 +68,10 @@ def match(findings: Sequence[FindingRecord], cases: Sequence[KnownCase]) -> list
     """
     matches, there = [], _by_place(cases)
     for finding in findings:
-        own, shown = {finding.culprit}, {finding.assessment.blame}
+        own, shown = {finding.failure.culprit}, {finding.assessment.blame}
         ran = shown if shown != own else {ref.name for ref in (finding.minimized or finding.case).passes}
         shared = {name for _, name in there} if _is_shared(finding) else set[str]()
-        for blamed in filter(None, (own, ran - own, {*same_code(finding.culprit)}, shared)):
+        for blamed in filter(None, (own, ran - own, {*same_code(finding.failure.culprit)}, shared)):
             placed = {at for name in blamed for at in there.get((str(finding.oracle), name), ())}
             near = [(case, _failing_pattern(case)) for at in sorted(placed) if _may_be(case := cases[at], finding)]
             fitting = [case for case, pattern in near if pattern and case.shows_in(finding.evidence)]

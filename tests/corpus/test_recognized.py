@@ -73,6 +73,15 @@ def test_passes_that_ran_are_not_asked_where_triage_has_shown_another_one_at_fau
     assert told.others.startswith("other known defects of FuseTIR: ")
 
 
+def test_a_finding_is_no_case_of_the_tested_pass_if_its_script_runs_another_one() -> None:
+    moved = Assessment(EvidenceClass.HARD, Severity.S3, "Normalize", final=True)
+    alone = (Case("{}", (OTHER,), 0), replace(FOUND.verdict, culprit="Normalize"))
+    parts = ScriptParts("x", False, Words("Normalize fails", "it returns", "it does not"))
+    for other, found in ((None, ["merge-composite-if"]), (alone, [])):
+        told = replace(FOUND, assessed=moved, parts=replace(parts, other=other))
+        assert slugs(told, "merge-composite-if") == found
+
+
 def test_a_finding_of_before_has_no_subject_and_is_matched_all_the_same() -> None:
     cases = ("rewrite-cuda-graph-late-storage", "rewrite-cuda-graph-match-cast", "rewrite-cuda-graph-returned")
     assert set(slugs(UNDEFINED, *cases)) == set(cases)
