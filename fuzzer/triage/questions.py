@@ -36,7 +36,7 @@ from oracles.metamorphic.locality_variation import draw
 from oracles.numeric.oracle import is_documented
 from relaxkit.interpreter.operands import limits
 from relaxkit.ir.domain import ORDINARY
-from relaxkit.ir.edits import functions_of, graph_of, with_functions
+from relaxkit.ir.edits import functions_of, graph_of, is_impure, with_functions
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.retype import Invalid, dtype_of
 from relaxkit.ir.sketch import uses
@@ -169,13 +169,15 @@ def ordinary(given: Case, verdict: Verdict, oracles: tuple[OracleName, ...], rar
         kept = next((ref for ref in given.passes if ref.name == verdict.culprit), alone)
         without: list[Case | None] = [replace(given, passes=(kept,))]
     else:
-        without = [edited(given, edits.get(rarity)) for edits in (EDITS, _OTHER_EDITS)]
+        without = [edited(given, edit) for edit in (EDITS.get(rarity), *_OTHER_EDITS.get(rarity, ()))]
     left = rare(given, verdict.culprit) - {rarity}
     cases = [case for case in without if case is not None and rare(case, verdict.culprit) <= left]
     if rarity is None:
         cases += [replace(each, input_seed=seed) for each in (*cases, given) for seed in ORDINARY]
     return any(
-        each.evidence.kind == verdict.shown.kind and not (rarity is None and of_the_inputs(each))
+        each.evidence.kind == verdict.shown.kind
+        and (rarity is None or rarity.special or signature(each).message == signature(verdict).message)
+        and not (rarity is None and of_the_inputs(each))
         for asked in cases
         for each in judge_request(asked, oracles)
         if each.outcome is Outcome.FAIL and each.evidence is not None
@@ -327,43 +329,51 @@ def _private(sketch: Sketch) -> None:
 
 
 def without_local_functions(sketch: Sketch) -> None:
-    """Put the body of each local function where it stands, once for all calls; its parameters are then its caller's."""
-    while local := [slot for slot in slots_of(sketch) if isinstance(slot.binding.value, Func)]:
-        _inline(sketch, local[-1])
+    """Put the body of each local function where it stands, once for all uses; its parameters are then its caller's."""
+    while found := [slot for slot in slots_of(sketch) if isinstance(slot.binding.value, Func)]:
+        slot = found[-1]
+        local, var, outer = slot.binding.value, slot.binding.var, sketch.functions[slot.function]
+        if uses.uses(local)[var]:
+            raise Invalid("a local function that calls itself")
+        outer.pure = outer.pure and local.pure
+        for param in local.params:
+            outer.add_param(param)
+        for user in slots_of(sketch):
+            if isinstance(call := user.binding.value, tvm.ir.Call) and call.op.same_as(var):
+                user.remove()
+                sketch.aliases[user.binding.var] = local.body.result
+        splice(sketch, slot, local.body)  # last: it makes other blocks
 
 
-def _inline(sketch: Sketch, slot: Slot) -> None:
-    local, var, outer = slot.binding.value, slot.binding.var, sketch.functions[slot.function]
-    users = [
-        each for each in slots_of(sketch) if var in uses.of_binding(each.binding) and each.binding.value is not local
-    ]
-    returned = any(var in uses.leaves(body.result) for _, body, _ in sketch.bodies())
-    calls = all(isinstance(call := each.binding.value, tvm.ir.Call) and call.op.same_as(var) for each in users)
-    if returned or uses.uses(local)[var] or not calls:
-        raise Invalid("a local function that is a value, or calls itself")
-    outer.pure = outer.pure and local.pure
-    for param in local.params:
-        outer.add_param(param)
-    for user in users:
-        user.remove()
-        sketch.aliases[user.binding.var] = local.body.result
-    splice(sketch, slot, local.body)  # last: it makes other blocks
+def with_packed_functions(sketch: Sketch) -> None:
+    """Call packed functions where local functions are made and called: of what those mention, and of the operands."""
+    for slot in slots_of(sketch):
+        value: Any = slot.binding.value
+        if isinstance(value, Func):
+            var, mentioned = slot.binding.var, uses.uses(value)
+            slot.binding.var = sketch.aliases[var] = type(var)(var.name, relax.AnyType())
+            _call_packed(slot, [each for each in slot.visible if mentioned[each]])
+        elif isinstance(value, tvm.ir.Call) and isinstance(value.op, relax.Var):
+            _call_packed(slot, [value.op, *value.args])
 
 
 def without_closures(sketch: Sketch) -> None:
     """Call packed functions where closures are made and called: of the same operands, but of no function."""
     for slot in slots_of(sketch):
         call: Any = slot.binding.value
-        if operator_of(call) not in _CLOSURES:
-            continue
-        made = [] if operator_of(call) == _MAKES else [call.args[0]]
-        slot.binding.value = relax.op.call_pure_packed(
-            _PACKED, *made, *call.args[1].fields, ty_args=slot.binding.var.ty
-        )
+        if operator_of(call) in _CLOSURES:
+            made = [] if operator_of(call) == _MAKES else [call.args[0]]
+            _call_packed(slot, [*made, *call.args[1].fields])
+
+
+def _call_packed(slot: Slot, operands: list[Any]) -> None:
+    value, ty = slot.binding.value, slot.binding.var.ty
+    impure = relax.Call(relax.ExternFunc(_PACKED), operands, ty_args=[ty])
+    slot.binding.value = impure if is_impure(value) else relax.op.call_pure_packed(_PACKED, *operands, ty_args=ty)
 
 
 def with_direct_calls(sketch: Sketch) -> None:
-    """Call functions of which closures are made, of all their operands; new parameters stand for missing ones."""
+    """Call functions of which closures are made: those bound come last, and new parameters stand for missing ones."""
     slots = slots_of(sketch)
     made = {slot.binding.var: slot for slot in slots if operator_of(slot.binding.value) == _MAKES}
     invoked = set[Any]()
@@ -374,16 +384,16 @@ def with_direct_calls(sketch: Sketch) -> None:
                 raise Invalid("a closure that comes from elsewhere")
             invoked.add(call.args[0])
             function, operands = made[call.args[0]].binding.value.args
-            slot.binding.value = relax.Call(function, [*operands.fields, *call.args[1].fields])
+            slot.binding.value = relax.Call(function, [*call.args[1].fields, *operands.fields])
     for var, slot in made.items():
         function, operands = slot.binding.value.args[0], [*slot.binding.value.args[1].fields]
         if var in invoked:
             slot.remove()
             continue
-        for ty in function.ty.params[len(operands) :]:
-            operands.append(relax.Var("operand", ty))
-            sketch.functions[slot.function].add_param(operands[-1])
-        slot.binding.value = relax.Call(function, operands)
+        missing = [relax.Var("operand", ty) for ty in function.ty.params[: -len(operands) or None]]
+        for param in missing:
+            sketch.functions[slot.function].add_param(param)
+        slot.binding.value = relax.Call(function, [*missing, *operands])
 
 
 EDITS: dict[Edit | Rarity | None, _Edit] = {
@@ -399,8 +409,8 @@ EDITS: dict[Edit | Rarity | None, _Edit] = {
     Rarity.PUBLIC_CALLS: _on_sketch(_private),
 }
 """How a module is changed to see what a failure hangs on, a rare thing for an ordinary one among others."""
-_OTHER_EDITS: dict[Rarity | None, _Edit] = {
-    Rarity.LOCAL_FUNCTIONS: lambda module, _: relax.transform.LambdaLift()(module),
-    Rarity.CLOSURES: _on_sketch(with_direct_calls),
+_OTHER_EDITS: dict[Rarity | None, tuple[_Edit, ...]] = {
+    Rarity.LOCAL_FUNCTIONS: (lambda module, _: relax.transform.LambdaLift()(module), _on_sketch(with_packed_functions)),
+    Rarity.CLOSURES: (_on_sketch(with_direct_calls),),
 }
-"""Another ordinary thing that may stand for a rare one."""
+"""Other ordinary things that may stand for a rare one."""

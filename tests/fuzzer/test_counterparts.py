@@ -15,7 +15,13 @@ from weighing import case_of, weighed
 from corpus.case import load, load_module
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Rarity, Severity
-from fuzzer.triage.questions import rare, with_direct_calls, without_closures, without_local_functions
+from fuzzer.triage.questions import (
+    rare,
+    with_direct_calls,
+    with_packed_functions,
+    without_closures,
+    without_local_functions,
+)
 from fuzzer.worker.worker import IsolatedWorker
 from relaxkit.ir.retype import Invalid
 from relaxkit.ir.sketch.emit import emit
@@ -104,10 +110,33 @@ def test_the_body_of_a_local_function_stands_once_in_its_caller() -> None:
     assert made.script().count("R.subtract(") == 1
 
 
-@pytest.mark.parametrize("module", [Recursive, Returned])
-def test_a_local_function_that_is_a_value_or_calls_itself_has_no_counterpart(module: Any) -> None:
+def test_what_a_local_function_gives_stands_for_one_that_is_a_value() -> None:
+    sketch = take(Returned)
+    without_local_functions(sketch)
+    made = emit(sketch)
+    assert "def inner" not in made.script()
+    assert isinstance(made["main"].ret_ty, relax.TensorType)
+
+
+def test_a_local_function_that_calls_itself_has_no_body_to_put_in_its_place() -> None:
     with pytest.raises(Invalid):
-        without_local_functions(take(module))
+        without_local_functions(take(Recursive))
+
+
+@pytest.mark.parametrize(("module", "calls"), [(Called, 3), (Returned, 1), (Recursive, 2)])
+def test_packed_functions_stand_for_local_functions(module: Any, calls: int) -> None:
+    sketch = take(module)
+    with_packed_functions(sketch)
+    made = emit(sketch)
+    assert "def inner" not in made.script()
+    assert "R.Callable" not in made.script()
+    assert made.script().count('R.call_pure_packed("closure"') == calls
+
+
+def test_the_packed_function_for_a_local_one_takes_what_that_mentions() -> None:
+    sketch = take(Returned)
+    with_packed_functions(sketch)
+    assert 'R.call_pure_packed("closure", x, ' in emit(sketch).script()
 
 
 def test_packed_functions_stand_for_closures() -> None:
@@ -120,9 +149,34 @@ def test_packed_functions_stand_for_closures() -> None:
 
 
 @I.ir_module
+class Effects:
+    @R.function(private=True)
+    def f1(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        return x
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        cls = Effects
+        lv: R.Any = R.make_closure(cls.f1, (x,))
+        lv1: R.Any = R.invoke_closure(lv, R.tuple(), ty_args=R.Any)  # noqa: F841
+        with R.dataflow():
+            lv2: R.Tensor((1,), "float32") = R.abs(x)
+            R.output(lv2)
+        return lv2
+
+
+def test_packed_functions_have_effects_where_the_calls_of_closures_have_some() -> None:
+    sketch = take(Effects)
+    without_closures(sketch)
+    text = emit(sketch).script()
+    assert text.count('R.call_pure_packed("closure"') == 1  # where the closure is made
+    assert text.count('R.call_packed("closure"') == 1
+
+
+@I.ir_module
 class Unused:
     @R.function(private=True)
-    def f1(x: R.Tensor((1,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+    def f1(x: R.Tensor((2,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((2,), "float32"):
         return R.add(x, x1)
 
     @R.function
@@ -132,7 +186,21 @@ class Unused:
         return lv
 
 
-@pytest.mark.parametrize(("module", "params"), [(Made, 1), (Unused, 2)])
+@I.ir_module
+class Bound:
+    @R.function(private=True)
+    def f1(x: R.Tensor((2,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((2,), "float32"):
+        return R.add(x, x1)
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), x1: R.Tensor((1,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Bound
+        lv = R.make_closure(cls.f1, (x1,))  # the virtual machine appends what is bound
+        lv1: R.Tensor((2,), "float32") = R.invoke_pure_closure(lv, (x,), ty_args=R.Tensor((2,), "float32"))
+        return lv1
+
+
+@pytest.mark.parametrize(("module", "params"), [(Made, 1), (Bound, 2), (Unused, 2)])
 def test_direct_calls_stand_for_closures(module: Any, params: int) -> None:
     sketch = take(module)
     with_direct_calls(sketch)
@@ -175,6 +243,75 @@ def test_a_local_function_is_needed_where_its_body_does_not_fail(worker: Isolate
     found = weighed(worker, case_of(Weighted, "BundleModelParams"), OracleName.WELL_FORMED)
     assert found.severity is Severity.S4, found
     assert str(Rarity.LOCAL_FUNCTIONS) in found.reason
+
+
+def rewrites(module: Any, *edits: str) -> Case:
+    """A case that edits the first dataflow block with a call, with ``DataflowBlockRewrite``; ``b`` is the last call."""
+    made = ", ".join(["edit := relax.DataflowBlockRewrite(k, f)", *edits, "edit.mutated_root_fn()"])
+    text = (
+        f"relax.transform.function_pass(lambda f, mod, _: next(([{made}][-1] for k in f.body.blocks "
+        "if isinstance(k, relax.DataflowBlock) for b in reversed(k.bindings) if isinstance(b.value, relax.Call)), f), "
+        "opt_level=0)"
+    )
+    return Case(str(tvm.ir.save_json(module)), (PassRef("DataflowBlockRewrite", text),), 0)
+
+
+@I.ir_module
+class Mentioned:
+    """What a binding that is added mentions is taken for unused, whatever it is."""
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+        with R.dataflow():
+
+            @R.function
+            def inner() -> R.Tensor((1,), "float32"):
+                return x
+
+            lv1: R.Tensor((1,), "float32") = inner()  # noqa: F841  # it is added again
+            R.output()
+        return x
+
+
+@I.ir_module
+class Blocks:
+    """Each dataflow block but the edited one becomes a copy of that one."""
+
+    @R.function
+    def main(x: R.Tensor((1,), "float32")) -> R.Tuple(
+        R.Tensor((1,), "float32"), R.Callable((R.Tensor((1,), "float32"),), R.Tensor((1,), "float32"), True)
+    ):
+        with R.dataflow():
+            lv1 = R.abs(x)
+            R.output(lv1)
+
+        @R.function
+        def inner(x1: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
+            with R.dataflow():
+                lv2 = R.abs(x1)
+                R.output(lv2)
+            return lv2
+
+        return (lv1, inner)
+
+
+_ADDED, _REMOVED = 'edit.add(b.value, "again", True)', "edit.remove_all_unused()"
+
+
+@pytest.mark.parametrize(
+    ("module", "edits"), [(Mentioned, (_ADDED, _REMOVED)), (Blocks, (_ADDED,)), (Effects, (_REMOVED,))]
+)
+def test_what_an_ordinary_program_loses_as_well_needs_neither_closures_nor_local_functions(
+    worker: IsolatedWorker, module: Any, edits: tuple[str, ...]
+) -> None:
+    found = weighed(worker, rewrites(module, *edits), OracleName.WELL_FORMED)
+    assert (found.severity, found.reason) == (Severity.S3, "")
+
+
+def test_another_error_of_the_same_pass_shows_nothing(worker: IsolatedWorker) -> None:
+    """MergeCompositeFunctions fails on whatever is no call of an operator, each time for a reason of its own."""
+    found = weighed(worker, case_of(Returned, "MergeCompositeFunctions"), OracleName.CRASH)
+    assert (found.severity, found.reason) == (Severity.S4, f"needs {Rarity.LOCAL_FUNCTIONS}")
 
 
 @I.ir_module
