@@ -75,11 +75,11 @@ def test_passes_that_ran_are_not_asked_where_triage_has_shown_another_one_at_fau
 
 def test_a_finding_is_no_case_of_the_tested_pass_if_its_script_runs_another_one() -> None:
     moved = Assessment(EvidenceClass.HARD, Severity.S3, "Normalize", final=True)
-    alone = (Case("{}", (OTHER,), 0), replace(FOUND.verdict, culprit="Normalize"))
+    alone = (Case("{}", (OTHER,), 0), replace(UNDEFINED.verdict, culprit="Normalize"))
     parts = ScriptParts("x", False, Words("Normalize fails", "it returns", "it does not"))
-    for other, found in ((None, ["merge-composite-if"]), (alone, [])):
-        told = replace(FOUND, assessed=moved, parts=replace(parts, other=other))
-        assert slugs(told, "merge-composite-if") == found
+    for other, found in ((None, ["rewrite-cuda-graph-returned"]), (alone, [])):
+        told = replace(UNDEFINED, assessed=moved, parts=replace(parts, other=other))
+        assert slugs(told, "rewrite-cuda-graph-returned") == found
 
 
 def test_a_finding_of_before_has_no_subject_and_is_matched_all_the_same() -> None:
