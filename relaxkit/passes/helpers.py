@@ -63,7 +63,8 @@ def relaid(module: Any, layout: str) -> Any:
                     schedule.transform_block_layout(block.name_hint, transform)
         # "In such a case, no transformations are proposed" (layout_transformation.cc)
         if len(kernel.params) - 1 in given:
-            name = f"relaid.{tvm_ffi.structural_hash(kernel)}"
+            # By their names and not by where in memory they lie, other kernels that this one calls are told apart.
+            name = f"relaid.{tvm_ffi.structural_hash(kernel, map_free_vars=True)}"
             named.update_func(var, kernel.with_attr("operator_name", name))
             kernels[name] = schedule.mod["main"]
             layouts[name] = [given.get(place) or index_map(each, "same") for place, each in enumerate(kernel.params)]

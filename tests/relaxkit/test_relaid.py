@@ -6,10 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
+from tvm.script import tirx as T
 
 from oracles import check
 from relaxkit.passes import helpers as relaying
@@ -68,6 +70,45 @@ def test_no_edit_of_a_kernel_decides_whether_it_is_laid_out() -> None:
         assert relaying.laid_out(edited) == kernels
         names = {str(each.attrs.get("operator_name")) for each in made_of(edited).values()}
         assert len(names - {"None"}) == len(kernels)
+
+
+@I.ir_module
+class Calling:
+    @T.prim_func(private=True)
+    def plus(a: T.float32, b: T.float32) -> T.float32:
+        return a + b
+
+    @T.prim_func(private=True)
+    def times(a: T.float32, b: T.float32) -> T.float32:
+        return a * b
+
+    @T.prim_func(private=True, s_tir=True)
+    def summed(A: T.Buffer((2, 3), "float32"), B: T.Buffer((2, 3), "float32")):
+        for i, j in T.grid(2, 3):
+            with T.sblock("B"):
+                v_i, v_j = T.axis.remap("SS", [i, j])
+                B[v_i, v_j] = Calling.plus(A[v_i, v_j], A[v_i, v_j])
+
+    @T.prim_func(private=True, s_tir=True)
+    def squared(A: T.Buffer((2, 3), "float32"), B: T.Buffer((2, 3), "float32")):
+        for i, j in T.grid(2, 3):
+            with T.sblock("B"):
+                v_i, v_j = T.axis.remap("SS", [i, j])
+                B[v_i, v_j] = Calling.times(A[v_i, v_j], A[v_i, v_j])
+
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        y = R.call_tir(Calling.summed, (x,), R.Tensor((2, 3), "float32"))
+        return R.call_tir(Calling.squared, (y,), R.Tensor((2, 3), "float32"))
+
+
+def test_a_kernel_that_calls_another_is_laid_out_as_on_a_copy_and_calls_that_one() -> None:
+    copies = [tvm.ir.load_json(tvm.ir.save_json(Calling)) for _ in range(2)]
+    once, again = (relaying.relaid(each, "reversed") for each in copies)
+    assert tvm_ffi.structural_equal(once, again)
+    assert "operator_name" in once.script()
+    written = "\n".join(each.script() for each in made_of(Calling).values())
+    assert all(callee in written for callee in ("plus(A", "times(A"))
 
 
 def made_of(module: Any) -> dict[str, Any]:
