@@ -353,9 +353,9 @@ def test_what_a_users_own_pass_does_is_no_case_of_the_corpus() -> None:
 
 
 def test_a_pull_request_that_was_never_merged_is_left_to_report() -> None:
-    """Its ten rows hid findings of RewriteCUDAGraph from ``--unreported``."""
+    """Its rows hid findings of RewriteCUDAGraph from ``--unreported``."""
     causes = [each.told for each in load_judgements() if "/pull/15839" in each.upstream]
-    assert len(causes) == 10
+    assert len(causes) >= 10
     known = [KnownAs("x", "y", cause=each) for each in causes]
     assert {reported(FOUND, {FOUND.id: each}) for each in known} == {""}
     assert {each.reported for each in known} == {
