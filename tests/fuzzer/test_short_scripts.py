@@ -552,12 +552,40 @@ class Module:
 """
 
 
-def test_what_is_left_in_a_branch_is_shown(tmp_path: Path) -> None:
-    """The pass gives back what it was given, so that no other module shows it."""
+def test_what_is_left_in_a_branch_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pass gives back what it was given, and that alone shows it where no line says what is left."""
     passes = (PassRef("RewriteDataflowReshape", "relax.transform.RewriteDataflowReshape()"),)
     case = Case(str(tvm.ir.save_json(tvm.script.from_source(RESHAPED))), passes, 0)
     (verdict,) = (each for each in judge_case(case, (OracleName.POSTCONDITION,)) if each.outcome is Outcome.FAIL)
     assert shown(case, verdict, tmp_path).text.splitlines()[-1].startswith('assert "R.reshape(" in After.script()')
+    monkeypatch.setattr("fuzzer.repro.short.structure._facts", lambda *_: ())
+    other = shown(case, verdict, tmp_path).text
+    assert "# It exits with 0 once the pass no longer gives the module `Before`." in other.splitlines()[:6]
+    assert "assert not tvm_ffi.structural_equal(\n    After, Before\n)" in other
+
+
+SUMMED = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main() -> R.Any:
+        x = R.builtin.alloc_tensor(R.shape([1]), R.dtype("float32"), 0, R.str("global"))
+        y = R.match_cast(x, R.Tensor((1,), "float32"))
+        z = R.call_packed("runtime.disco.allreduce", y, R.shape([0]), 1, y, ty_args=R.Any)
+        return z
+"""
+
+
+def test_a_function_is_registered_without_which_a_pass_does_nothing(tmp_path: Path) -> None:
+    passes = (PassRef("IPCAllReduceRewrite", "relax.transform.IPCAllReduceRewrite(1)"),)
+    case = Case(str(tvm.ir.save_json(tvm.script.from_source(SUMMED))), passes, 0)
+    (verdict,) = (each for each in judge_case(case, (OracleName.POSTCONDITION,)) if each.outcome is Outcome.FAIL)
+    script = shown(case, verdict, tmp_path)
+    text = script.text
+    assert text.splitlines()[-1] == 'assert "runtime.disco.allreduce" not in After["main"].script()'
+    mended = text.replace('y = R.match_cast(x, R.Tensor((1,), dtype="float32"))', "y = x")
+    assert mended != text
+    assert run(mended, script.ending, tmp_path).exit_code == 0
 
 
 CHOSEN = """

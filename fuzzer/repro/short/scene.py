@@ -27,11 +27,15 @@ from relaxkit.ir.functions import relax_functions
 from relaxkit.passes.arguments import parts_of
 from relaxkit.passes.contract import OracleName
 from relaxkit.passes.contracts import CONTRACTS, contract_for
-from relaxkit.passes.pass_ref import PassRef, load_factory, namespace
+from relaxkit.passes.pass_ref import PassRef, Substitute, load_factory, namespace
 from relaxkit.passes.plan import plan_of, preparing
+from relaxkit.runtime.all_reduce import CUSTOM_ALL_REDUCE
 
 BEFORE, AFTER = "Before", "After"
 ASSERTION = "AssertionError"
+_REGISTERED = f"""\
+# The pass does nothing where TVM lacks this function, as without CUDA; nothing here calls it.
+tvm.register_global_func("{CUSTOM_ALL_REDUCE}", print, override=True)"""
 _IN_MODULES = (OracleName.LOCALITY, OracleName.SEQUENTIAL)
 """Oracles that apply passes to modules of other functions, or together."""
 
@@ -152,7 +156,9 @@ class Scene:
     @cached_property
     def definitions(self) -> str:
         """What the passes need: patterns, functions that rewrite, functions of ours."""
-        written = [each for ref in (*self.prepare, *self.judged) for each in self._written(ref).definitions]
+        refs = (*self.prepare, *self.judged)
+        written = [_REGISTERED for ref in refs if ref.substitute is Substitute.ALL_REDUCE]
+        written += [each for ref in refs for each in self._written(ref).definitions]
         parts = [f"\n\n{each}\n\n" if "\n" in each else f"{each}\n" for each in dict.fromkeys(written)]
         return "".join(parts).replace("\n\n\n", "\n\n").strip("\n")
 

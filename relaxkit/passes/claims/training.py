@@ -164,6 +164,7 @@ def global_view_left(ran: Any) -> str:
 @nothing_left(
     "sums over devices take memory that processes share",
     "tvm/relax/transform/ipc_allreduce_rewrite.py: rewrite all-reduce operation to one with IPC memory",
+    shown='assert "runtime.disco.allreduce" not in After["{name}"].script()',
 )
 def all_reduce_left(ran: Any) -> str:
     """Find the sum over devices of a tensor that is allocated in memory of one process."""
