@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from oracles.core.module_facts import ModuleFacts
 
 KEPT = 16
+OVERWRITES = "original overwrites its inputs"
 DRAWN_ANEW = "a lifted value is drawn anew, and out of its range"
 IN_PLACE = "relax.call_tir_inplace"
 FORCE_PURE = "relax.force_pure"  # "treat this function as pure": its effects may go
@@ -306,10 +307,15 @@ class Original:
         except Exception as error:
             return Entry(symbol, num_input, arguments, problem="original raises at run time", error=evidence_of(error))
         if overwritten:
-            return Entry(symbol, num_input, arguments, problem="original overwrites its inputs")
+            return Entry(symbol, num_input, arguments, problem=OVERWRITES)
         if compare(output, again) is not None:
             return Entry(symbol, num_input, arguments, problem="original is not deterministic")
         return Entry(symbol, num_input, arguments, output, printed=printed)
+
+    def overwrites(self, entry: Entry) -> bool:
+        """Say whether a function writes to its inputs itself: what it wrote may have been what was there."""
+        drawn = (materialize(self.module, self._names[entry.symbol], self.seed + each, self.given) for each in (1, 2))
+        return any(self._run(entry.symbol, entry.num_input, (*each,)).problem == OVERWRITES for each in drawn)
 
     def measured(self, entry: Entry, unit: Unit, runs: int = RUNS) -> Measured | None:
         """Perturbed runs of a function, made when they are asked for; ``None`` when one of them raised."""

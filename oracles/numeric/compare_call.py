@@ -13,7 +13,7 @@ from oracles.core.verdict import Details, Evidence, Phase, Undecided
 from oracles.measure.comparison import Mismatch, compare
 from oracles.measure.float64 import settle
 from oracles.measure.input_variations import ASKED, Variation
-from oracles.measure.original import Entry, Original, copied
+from oracles.measure.original import OVERWRITES, Entry, Original, copied
 from oracles.measure.tolerance import CONFIRMING_RUNS, DECISION_RUNS, Measured, unit_of
 from relaxkit.passes.contract import NumericPromise, OracleName, Stage
 from relaxkit.passes.pass_ref import Step
@@ -93,6 +93,8 @@ def compare_function(
             raise Undecidable(Undecided.MISDECLARED)  # what TVM's own lowering breaks (docs/semantics.md), this keeps
         return _wrong(difference, candidate.promise, entry, mode)
     if (changed := compare(copied(entry.arguments), program.plain(tensors))) is not None:
+        if original.overwrites(entry):
+            raise Undecidable(OVERWRITES)
         return observed("input-overwritten", "the call changed its inputs", changed, entry, mode)
     if (changed := compare(output, again)) is not None:
         return observed(

@@ -32,6 +32,8 @@ from fuzzer.repro.pristine import check_pristine
 from fuzzer.repro.render import render_repro
 from fuzzer.repro.run import ReproResult, check_repro
 from fuzzer.repro.short.before import source_of, sources_of
+from fuzzer.repro.short.calls import _again
+from fuzzer.repro.short.numeric import _GRAPHS
 from fuzzer.repro.short.render import _change, short_forms
 from fuzzer.repro.short.scene import Scene, Showing
 from fuzzer.triage.reduce import reduce_case
@@ -447,6 +449,46 @@ def failing_numerically(text: str, name: str, expression: str, seed: int) -> tup
     case = Case(str(tvm.ir.save_json(module)), (PassRef(name, expression),), seed)
     (verdict,) = [each for each in judge_case(case, (OracleName.NUMERIC,)) if each.outcome is Outcome.FAIL]
     return case, verdict
+
+
+LAST_CALL = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(w0: R.Tensor((1, 3), dtype="float32")) -> R.Tensor((1, 3), dtype="float32"):
+        cls = Module
+        return R.call_tir(cls.copied, (w0,), R.Tensor((1, 3), dtype="float32"))
+    @R.function
+    def earlier(p2: R.Tensor((3, 1), dtype="float32")) -> R.Tensor((3, 1), dtype="float32"):
+        cls = Module
+        return R.call_tir(cls.copied, (p2,), R.Tensor((3, 1), dtype="float32"))
+    @T.prim_func(private=True, s_tir=True)
+    def copied(a: T.handle, b: T.handle):
+        m, n = T.int64(), T.int64()
+        A = T.match_buffer(a, (m, n), "float32")
+        B = T.match_buffer(b, (m, n), "float32")
+        for i, j in T.grid(m, n):
+            B[i, j] = A[i, j]
+"""
+
+
+def test_functions_stand_in_the_order_on_which_the_failure_depends(tmp_path: Path) -> None:
+    specialize = "relax.transform.SpecializePrimFuncBasedOnCallSite()"
+    case, verdict = failing_numerically(LAST_CALL, "SpecializePrimFuncBasedOnCallSite", specialize, 1)
+    text = shown(case, verdict, tmp_path).text
+    assert text.index("def main(") < text.index("def earlier(") < text.index("def copied(")
+
+
+def test_what_stands_in_for_graphs_of_cuda_keeps_nothing_under_a_name_of_the_script() -> None:
+    ours = {
+        each.id
+        for each in ast.walk(ast.parse(_GRAPHS))
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    for kind in ("input-overwritten", "output-overwritten", "second-call-differs", "later-call-differs"):
+        lines = _again(kind, 'vm["main"]', "[1]", ".numpy()", ())[1]
+        theirs = {each.id for each in ast.walk(ast.parse("\n".join(lines))) if isinstance(each, ast.Name)}
+        assert ours.isdisjoint(theirs)
 
 
 LOSS = """

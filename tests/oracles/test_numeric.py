@@ -19,6 +19,7 @@ from oracles.judge import judge
 from oracles.measure.input_variations import Variation
 from oracles.measure.input_variations import drawn as drawn_variations
 from oracles.measure.inputs import materialize
+from oracles.measure.original import OVERWRITES
 from relaxkit.ir.domain import Given
 from relaxkit.passes.contract import Contract, EvidenceClass, Idempotence, NumericPromise, OracleName
 from relaxkit.passes.pass_ref import GivenPass, PassRef
@@ -206,6 +207,31 @@ def test_an_input_that_is_overwritten_fails() -> None:
     assert kind(verdict) == "input-overwritten"
     assert verdict.shown.expected.startswith("argument 1 of main stays ")
     assert seen_line(verdict.shown).startswith("argument 1: ")
+
+
+def test_an_input_that_the_program_overwrites_itself_with_what_is_there_is_not_judged() -> None:
+    there: list[Any] = []
+
+    def writing(written: Any) -> Any:
+        def write(x: Any, y: Any) -> Any:
+            result = tvm.runtime.tensor(x.numpy() + y.numpy())
+            there.append(y.numpy().copy())
+            y.copyfrom(written(there[0]))
+            return result
+
+        return write
+
+    tvm.register_global_func("relaxfuzz.test.first", writing(lambda first: first), override=True)
+    tvm.register_global_func("relaxfuzz.test.zeros", writing(np.zeros_like), override=True)
+
+    def change(name: str, args: list[Any], call: Any) -> Any:
+        return op.call_pure_packed("relaxfuzz.test.zeros", *args[1:], ty_args=call.ty)
+
+    bb, x, y = relax.BlockBuilder(), samples.var("x", (2,), F32), samples.var("y", (2,), F32)
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.emit(op.call_pure_packed("relaxfuzz.test.first", x, y, ty_args=x.ty)))
+    verdict = numeric(bb.finalize(), planted(change), contracts=[EXACT])
+    assert (verdict.outcome, verdict.reason) == (Outcome.SKIP, OVERWRITES)
 
 
 def test_a_constant_that_is_overwritten_fails_and_leaves_the_module_alone() -> None:

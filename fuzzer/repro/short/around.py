@@ -38,8 +38,6 @@ def locality(scene: Scene) -> Iterator[Showing]:
     if scene.prepare:
         raise Unsayable("both modules are those after the preparing passes")
     variation = _variation(scene)
-    if reordered := variation.change is Change.REORDERED:
-        scene = replace(scene, text=scene.drawn)
     shown = functools.partial(_shown_beside, scene, variation.roots)
     beside = variation.module
     if variation.change is Change.ADDED:
@@ -48,6 +46,7 @@ def locality(scene: Scene) -> Iterator[Showing]:
         for lines in shown(beside, names=(_WITHOUT, BEFORE)):
             yield replace(lines, second=second, module=beside)
         return
+    reordered = variation.change is Change.REORDERED
     second = _reordered(scene.fresh(), beside) if reordered else source_of(beside, _BESIDE)
     yield from (replace(lines, second=second) for lines in shown(beside))
 
@@ -64,10 +63,7 @@ def _variation(scene: Scene) -> ModuleVariation:
         module = apply(ref.build(), module).module
         if module is None:
             raise Unsayable("an earlier pass raises on the module that is varied")
-    text = str(tvm.ir.save_json(module))
-    # TVMScript has an order of its own; where the order is what is varied, the script writes it.
-    read = text if variation.change is Change.REORDERED else as_read(text, _BESIDE)
-    return replace(variation, module=from_json_graph_str(read))
+    return replace(variation, module=from_json_graph_str(as_read(str(tvm.ir.save_json(module)), _BESIDE)))
 
 
 def _shown_beside(

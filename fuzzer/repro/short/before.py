@@ -24,6 +24,7 @@ from fuzzer.repro.literals import array_source, nested
 from fuzzer.repro.module.builder import Unsayable, building
 from fuzzer.repro.module.format import parts, wrapped
 from fuzzer.repro.module.tvmscript import comes_back, shared_constants, unwrapped
+from relaxkit.ir.edits import functions_of
 from relaxkit.passes.pass_ref import namespace
 
 _LISTED_ELEMENTS = 16
@@ -72,7 +73,7 @@ def sources_of(module: Any, name: str) -> Iterator[tuple[str, bool]]:
         return bound
 
     try:
-        printed = _DISTRIBUTED.sub(r"R.dist.\1(", unwrapped(module, constant))
+        printed = _in_order(_DISTRIBUTED.sub(r"R.dist.\1(", unwrapped(module, constant)), module)
         plain = _TYPED.sub(_written_out, _COMMENT.sub("", _CLASS.sub(rf"\g<1>{name}", printed)))
     except Unsayable:
         raise
@@ -104,6 +105,18 @@ def as_read(text: str, name: str) -> str:
         exec(constants, known)
         return str(tvm.ir.save_json(tvm.script.from_source(f"{decorator}{rest}", known)))
     return text
+
+
+def _in_order(text: str, module: Any) -> str:
+    """Put functions in the module's order, on which some passes depend; TVM's printer sorts them."""
+    lines, classes = text.splitlines(), (each for each in ast.parse(text).body if isinstance(each, ast.ClassDef))
+    functions = [each for found in classes for each in found.body if isinstance(each, ast.FunctionDef)]
+    spans = {each.name: (each.decorator_list[0].lineno - 1, each.end_lineno) for each in functions}
+    order = [name for name in functions_of(module) if name in spans]
+    if len(order) != len(spans) or order == [*spans]:
+        return text
+    written = ["\n".join(lines[slice(*spans[name])]) for name in order]
+    return "\n".join([*lines[: min(spans.values())[0]], "\n\n".join(written), *lines[max(spans.values())[1] :]])
 
 
 def _written_out(call: re.Match[str]) -> str:

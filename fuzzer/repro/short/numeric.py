@@ -58,17 +58,17 @@ def build(module):
 """
 _GRAPHS = """\
 # A TVM without CUDA lacks what the pass leaves: here memory is kept, and a replay has the arguments of the capture.
-invoke, kept = tvm.get_global_func("vm.builtin.invoke_closure"), {}
+invoke, captured = tvm.get_global_func("vm.builtin.invoke_closure"), {}
 
 @tvm.register_global_func("vm.builtin.cuda_graph.get_cached_alloc", override=True)
 def get_cached_alloc(vm, function, index):
-    if index not in kept:
-        kept[index] = invoke(vm, function)
-    return kept[index]
+    if index not in captured:
+        captured[index] = invoke(vm, function)
+    return captured[index]
 
 @tvm.register_global_func("vm.builtin.cuda_graph.run_or_capture", override=True)
 def run_or_capture(vm, function, arguments, index, *dims):
-    return invoke(vm, function, *kept.setdefault(("graph", index, *map(tuple, dims)), list(arguments)))
+    return invoke(vm, function, *captured.setdefault(("graph", index, *map(tuple, dims)), list(arguments)))
 """
 _RUN = """\
 def run(module, args):

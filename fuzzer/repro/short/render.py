@@ -68,7 +68,7 @@ def short_forms(
         try:
             own = scene.text == case.module_json
             near = load(nearest.applied(readable(failure.module))) if nearest and own else None
-            scene = replace(scene, text=as_read(scene.text, BEFORE), drawn=scene.text)
+            scene = replace(scene, text=as_read(scene.text, BEFORE))
             for showing in forms.short(scene):
                 try:
                     found += _written(scene, showing, forms, head, near)

@@ -73,7 +73,6 @@ class Scene:
         prepare: Passes that bring it to the stage of the judged ones, where what they make is not the module itself.
         judged: The passes that are applied.
         index: Number of the pass at fault among the steps of the case's plan; ``None`` where no step is.
-        drawn: The module as JSON before TVMScript gave its functions an order and its variables names.
     """
 
     failure: FailingCase
@@ -81,7 +80,6 @@ class Scene:
     prepare: tuple[PassRef, ...]
     judged: tuple[PassRef, ...]
     index: int | None = None
-    drawn: str = ""
 
     @property
     def kind(self) -> str:
