@@ -73,6 +73,20 @@ def _objection(module: tvm.IRModule) -> Evidence | None:
     return None
 
 
+def ill_formed_kernel(module: tvm.IRModule) -> Evidence | None:
+    """Return what TIR's checker objects to in a kernel by itself, such as a buffer that nothing declares.
+
+    The checker of Relax looks into no kernel.
+    """
+    for function in module.functions.values():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            try:
+                tvm.s_tir.analysis.verify_well_formed(function)
+            except Exception as error:
+                return Evidence("ill-formed", evidence_of(error).message)
+    return None
+
+
 def _by_name(module: tvm.IRModule) -> tvm.IRModule:
     """Return the module with its functions in the order of their names; itself where two have one name."""
     functions = dict(sorted(module.functions_items(), key=lambda item: str(item[0].name_hint)))
@@ -136,8 +150,8 @@ class ModuleFacts:
 
     @cached_property
     def complaint(self) -> Evidence | None:
-        """TVM's objection to the module's form, or ours to a call in it."""
-        return complaint(self.module) or mistyped_call(self.module)
+        """TVM's objection to the module's form, or to a kernel's, or ours to a call in it."""
+        return complaint(self.module) or mistyped_call(self.module) or ill_formed_kernel(self.module)
 
     @cached_property
     def fingerprint(self) -> int:

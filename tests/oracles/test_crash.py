@@ -3,7 +3,9 @@ from __future__ import annotations
 import buggy_passes as buggy
 import sample_modules as samples
 from structural import Say
+from tvm import relax
 
+from corpus.case import load, load_module
 from oracles.core.verdict import Breadcrumb, Outcome
 from relaxkit.passes.contract import Contract, Idempotence, OracleName, Refusal
 from relaxkit.passes.pass_ref import PassRef
@@ -54,6 +56,16 @@ def test_pass_after_an_ill_formed_module_is_not_blamed(say: Say) -> None:
     verdicts = say(samples.private_calls(), buggy.drops("helper"), buggy.raises(ValueError("odd")))
     assert verdicts[CRASH].outcome is Outcome.SKIP
     assert verdicts[CRASH].reason == "input of the pass is ill-formed"
+
+
+def test_pass_after_a_kernel_that_reads_what_nothing_declares_is_not_blamed(say: Say) -> None:
+    (known,) = load(["split-layout-rewrite-also-read"])
+    raising, module = buggy.raises(ValueError("odd")), load_module(known)
+    assert say(module, raising)[CRASH].outcome is Outcome.FAIL
+    assert say(module, *known.passes, raising)[CRASH].reason == "input of the pass is ill-formed"
+    made = known.passes[0].build()(module)
+    relax.analysis.well_formed(made)
+    assert say(made, raising)[CRASH].reason == "input is ill-formed"
 
 
 def test_error_of_a_preparing_pass_is_no_failure_of_the_judged_one(say: Say) -> None:
