@@ -11,6 +11,7 @@ from typing import Any
 
 import tvm
 import tvm_ffi
+from tvm import relax
 from tvm_ffi.serialization import from_json_graph_str
 
 from oracles.core.evidence import evidence_of
@@ -18,6 +19,9 @@ from oracles.core.function_signatures import mistyped_call
 from oracles.core.objection import subject_of
 from oracles.core.verdict import Details, Evidence
 from relaxkit.ir.equality import graph_of, module_of, text_of
+from relaxkit.ir.functions import relax_functions
+from relaxkit.ir.types import parts_of_type
+from relaxkit.ir.walk import expressions
 from relaxkit.passes.pass_ref import PassRef
 
 
@@ -32,6 +36,9 @@ class Result:
     def outcome(self) -> str:
         """The error in words."""
         return "no error" if self.error is None else f"{self.error.kind}: {self.error.message}"
+
+
+UNLISTED = "a device is not in the module's table"
 
 
 @functools.cache
@@ -63,6 +70,26 @@ def complaint(module: tvm.IRModule) -> Evidence | None:
     if found is not None and len(module.functions) > 1:
         found = _objection(_by_name(module)) or found
     return found and replace(found, details=Details(subject=subject_of(module, found)))
+
+
+def has_unlisted_device(module: tvm.IRModule) -> bool:
+    """Return whether the type of a parameter, a value or a result names a device that is not in the module's table.
+
+    TVM's checker does not look; a later pass that infers types afresh finds types that do not fit, and a build says
+    that the device is not in the module (measured on UpdateVDevice, which leaves the old device in some types).
+    """
+    # By handle: in TVM 0.27 ``VDevice.same_as`` calls itself, by way of ``__eq__``, until the stack ends.
+    table = {each.__chandle__() for each in (module.global_infos or {}).get("vdevice", ())}
+    types: list[tvm.ir.Type | None] = []
+    for _, function in relax_functions(module):
+        types.append(function.ret_ty)
+        types += [getattr(expr, "ty", None) for expr in expressions(function)]
+    return any(
+        isinstance(part, relax.TensorType) and part.vdevice is not None and part.vdevice.__chandle__() not in table
+        for ty in types
+        if ty is not None
+        for part in parts_of_type(ty)
+    )
 
 
 def _objection(module: tvm.IRModule) -> Evidence | None:
@@ -150,8 +177,9 @@ class ModuleFacts:
 
     @cached_property
     def complaint(self) -> Evidence | None:
-        """TVM's objection to the module's form, or to a kernel's, or ours to a call in it."""
-        return complaint(self.module) or mistyped_call(self.module) or ill_formed_kernel(self.module)
+        """TVM's objection to the module's form, or to a kernel's, or ours to a call or a device in it."""
+        unlisted = Evidence("ill-formed", UNLISTED) if has_unlisted_device(self.module) else None
+        return complaint(self.module) or mistyped_call(self.module) or ill_formed_kernel(self.module) or unlisted
 
     @cached_property
     def fingerprint(self) -> int:

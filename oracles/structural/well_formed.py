@@ -6,41 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import tvm
-from tvm import relax
 
 from oracles.core.applicability import Failure, Inapplicable, no_output, oracle, tolerated
 from oracles.core.blame import first_step, inner_pass
 from oracles.core.function_signatures import changed_signature, contradicted_type, mistyped_call
-from oracles.core.module_facts import complaint
+from oracles.core.module_facts import UNLISTED, complaint, has_unlisted_device
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence
-from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.types import parts_of_type
-from relaxkit.ir.walk import expressions
 from relaxkit.passes.contract import NumericCheck, OracleName, Trait
 from relaxkit.passes.contracts import any_has
 from relaxkit.passes.limits import Situation, reason_against
 from relaxkit.passes.pass_ref import Step
-
-
-def has_unlisted_device(module: tvm.IRModule) -> bool:
-    """Return whether the type of a parameter, a value or a result names a device that is not in the module's table.
-
-    TVM's checker does not look; a later pass that infers types afresh finds types that do not fit, and a build says
-    that the device is not in the module (measured on UpdateVDevice, which leaves the old device in some types).
-    """
-    # By handle: in TVM 0.27 ``VDevice.same_as`` calls itself, by way of ``__eq__``, until the stack ends.
-    table = {each.__chandle__() for each in (module.global_infos or {}).get("vdevice", ())}
-    types: list[tvm.ir.Type | None] = []
-    for _, function in relax_functions(module):
-        types.append(function.ret_ty)
-        types += [getattr(expr, "ty", None) for expr in expressions(function)]
-    return any(
-        isinstance(part, relax.TensorType) and part.vdevice is not None and part.vdevice.__chandle__() not in table
-        for ty in types
-        if ty is not None
-        for part in parts_of_type(ty)
-    )
 
 
 @oracle(OracleName.WELL_FORMED)
@@ -66,7 +42,7 @@ def judge(subject: Subject) -> Failure | None:
         raise Inapplicable("tolerated complaint hides others")
     if step is not steps[0] and has_unlisted_device(entered):
         # UpdateVDevice leaves the old device in some types; the next pass that infers types afresh only shows that.
-        raise Inapplicable("a device is not in the module's table")
+        raise Inapplicable(UNLISTED)
     given = subject.given_again(steps.index(step))
     inner = step.contract.composed and inner_pass(step.ref.build(), given, complaint)
     return inner or step.ref.name, found

@@ -7,11 +7,13 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from oracles.core.module_facts import has_unlisted_device
 from oracles.core.subject import Subject
 from oracles.core.verdict import Outcome
+from oracles.judge import judge
 from oracles.structural import well_formed
-from oracles.structural.well_formed import has_unlisted_device
-from relaxkit.passes.pass_ref import PassRef
+from relaxkit.passes.contract import OracleName
+from relaxkit.passes.pass_ref import GivenPass, PassRef
 
 UPDATE = PassRef("UpdateVDevice", 'relax.transform.UpdateVDevice(relax.VDevice("llvm", 0, "global"), 0)')
 BUNDLE = PassRef("BundleModelParams", "relax.transform.BundleModelParams()")
@@ -45,9 +47,22 @@ def test_what_a_pass_makes_of_an_unlisted_device_is_not_held_against_it() -> Non
     assert well_formed.judge(Subject(on_a_device(), [BUNDLE, LIFT])).outcome is Outcome.PASS
 
 
-def test_a_first_step_is_judged_the_same_with_others_behind_it() -> None:
+def test_a_module_that_names_an_unlisted_device_is_no_input() -> None:
     given = UPDATE.build()(BUNDLE.build()(on_a_device()))
-    normalize = PassRef("Normalize", "relax.transform.Normalize()")
-    alone, first = (well_formed.judge(Subject(given, passes)) for passes in ([LIFT], [LIFT, normalize]))
-    assert alone.outcome is first.outcome is Outcome.FAIL
-    assert alone.culprit == first.culprit == "LiftTransformParams"
+    found = {(each.outcome, each.reason) for each in judge(Subject(given, [LIFT]))}
+    assert found == {(Outcome.SKIP, "input is ill-formed")}
+    assert {each.outcome for each in judge(Subject(on_a_device(), [LIFT]))} != {Outcome.SKIP}
+
+
+def test_a_pass_that_fails_on_an_unlisted_device_is_not_to_blame() -> None:
+    def fails(name: str) -> PassRef:
+        def run(given: Any, _: Any) -> Any:
+            raise KeyError("key is not in Map")
+
+        built = tvm.transform.module_pass(run, opt_level=0, name=name)
+        return GivenPass(name, f"<{name}>", built)
+
+    (said,) = judge(Subject(on_a_device(), [BUNDLE, UPDATE, fails("fails")]), [OracleName.CRASH])
+    assert (said.outcome, said.reason) == (Outcome.SKIP, "input of the pass is ill-formed")
+    (said,) = judge(Subject(on_a_device(), [BUNDLE, fails("fails")]), [OracleName.CRASH])
+    assert (said.outcome, said.culprit) == (Outcome.FAIL, "fails")

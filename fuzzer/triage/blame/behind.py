@@ -18,9 +18,8 @@ from fuzzer.triage.blame.inference import rebuilt
 from oracles.core.applicability import refusal_of
 from oracles.core.blame import PassTrace
 from oracles.core.evidence import evidence_of
-from oracles.core.module_facts import apply, complaint
+from oracles.core.module_facts import apply, complaint, has_unlisted_device
 from oracles.core.verdict import Evidence, Verdict
-from oracles.structural.well_formed import has_unlisted_device
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.lowered import is_lowered
 from relaxkit.ir.walk import is_constant, operator_of, places

@@ -63,6 +63,7 @@ ROWS: tuple[Contract, ...] = (
     ),
     Contract(
         "FuseTIR",
+        inside=("s_tir.renew_defs",),  # fuse_tir.cc
         not_after=("RewriteDataflowReshape",),  # it takes no ``R.reshape`` in a fused function
         postconditions=stated(fusion.groups_left, fusion.launches_not_kept),
         merges_kernels=True,
