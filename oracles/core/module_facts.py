@@ -177,9 +177,16 @@ class ModuleFacts:
 
     @cached_property
     def complaint(self) -> Evidence | None:
-        """TVM's objection to the module's form, or to a kernel's, or ours to a call or a device in it."""
-        unlisted = Evidence("ill-formed", UNLISTED) if has_unlisted_device(self.module) else None
-        return complaint(self.module) or mistyped_call(self.module) or ill_formed_kernel(self.module) or unlisted
+        """TVM's objection to the module's form, or ours to a call in it."""
+        return complaint(self.module) or mistyped_call(self.module)
+
+    @cached_property
+    def unfit(self) -> bool:
+        """Whether it is no input, as a kernel is ill-formed or a device is not listed; preparing passes may give both.
+
+        LegalizeOps does, for instance: of an operator on two devices it makes two kernels that share buffers.
+        """
+        return ill_formed_kernel(self.module) is not None or has_unlisted_device(self.module)
 
     @cached_property
     def fingerprint(self) -> int:
@@ -207,7 +214,7 @@ class ModuleFacts:
         copy = load(self.snapshot)
         if copy is not None:
             self.module = copy
-        for derived in ("graph", "snapshot", "reload", "complaint", "fingerprint"):
+        for derived in ("graph", "snapshot", "reload", "complaint", "unfit", "fingerprint"):
             self.__dict__.pop(derived, None)
         self._prepared.clear()
 
