@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import tvm
 
 from oracles.core.function_signatures import mistyped_call
-from oracles.core.module_facts import complaint, has_unlisted_device, ill_formed_kernel
+from oracles.core.module_facts import complaint, ill_formed_kernel
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.compat.tables import newest
@@ -102,8 +102,8 @@ def refuse_ill_formed_input(subject: Subject, index: int) -> None:
     entered = subject.input_of(index)
     found = complaint(entered)
     chosen = any(step.contract.abi is Abi.RETYPE_PARAMS for step in steps)
-    ours = mistyped_call(entered) or ill_formed_kernel(entered) or has_unlisted_device(entered)
-    if ours or not tolerated(found, steps) or (found is not None and chosen):
+    wrong = mistyped_call(entered) or ill_formed_kernel(entered) or not tolerated(found, steps)
+    if wrong or (found is not None and chosen):
         raise Inapplicable("input of the pass is ill-formed", culprit=subject.plan.steps[index].ref.name)
 
 

@@ -182,10 +182,7 @@ class ModuleFacts:
 
     @cached_property
     def unfit(self) -> bool:
-        """Whether it is no input, as a kernel is ill-formed or a device is not listed; preparing passes may give both.
-
-        LegalizeOps does, for instance: of an operator on two devices it makes two kernels that share buffers.
-        """
+        """Whether a kernel is ill-formed, as LegalizeOps makes some for two devices, or a device is not listed."""
         return ill_formed_kernel(self.module) is not None or has_unlisted_device(self.module)
 
     @cached_property

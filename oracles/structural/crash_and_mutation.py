@@ -6,7 +6,7 @@ import tvm
 
 from oracles.core.applicability import Failure, Inapplicable, oracle, refusal_of, refuse_ill_formed_input, unmet_step
 from oracles.core.blame import first_step, inner_pass
-from oracles.core.module_facts import load
+from oracles.core.module_facts import UNLISTED, has_unlisted_device, load
 from oracles.core.subject import Subject
 from oracles.core.verdict import Evidence, Outcome
 from relaxkit.ir.equality import describe, graph_of, same_graph, text_difference
@@ -33,6 +33,8 @@ def crash(subject: Subject) -> Failure | None:
         raise Inapplicable(refusal.reason, Outcome.REJECT, name)
     index = len(subject.chain) - 1
     refuse_ill_formed_input(subject, index)
+    if index and has_unlisted_device(subject.given_again(index)):
+        raise Inapplicable(UNLISTED, culprit=name)
     if not contract.composed:
         return name, error
     culprit = inner_pass(subject.built(index), subject.given_again(index)) or name

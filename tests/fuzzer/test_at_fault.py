@@ -417,6 +417,32 @@ def test_a_pass_of_the_lowering_is_blamed_for_what_does_not_build(
 
 
 @I.ir_module
+class Suppressed:
+    @R.function
+    def main(x: R.Tensor((1, 1, 5), "float32"), x1: R.Tensor((1,), "int32"), x2: R.Tensor((1, 1), "int32")) -> R.Tensor(
+        (1, 1, 5), "float32"
+    ):
+        _lv = R.vision.non_max_suppression(
+            x, x1, x2, max_output_size=-1, iou_threshold=0.5, force_suppress=False, top_k=-1, coord_start=1,
+            score_index=1, id_index=0, return_indices=True, invalid_to_bottom=False, soft_nms_sigma=0.0,
+            score_threshold=0.0
+        )  # fmt: skip
+        return x
+
+
+def test_a_pass_of_the_lowering_is_blamed_for_what_it_refuses_of_a_lowered_module(worker: IsolatedWorker) -> None:
+    prefixed = (
+        "tvm.transform.module_pass(lambda mod, _: relax.transform.AttachGlobalSymbol()(mod.with_attr("
+        '"system_lib_prefix", "lib_")), opt_level=0, name="AttachGlobalSymbol")'
+    )
+    passes = PassRef("AttachGlobalSymbol", prefixed), PassRef("LowerAllocTensor", "relax.transform.LowerAllocTensor()")
+    case = Case(str(tvm.ir.save_json(Suppressed)), passes, 786146705)
+    (verdict,) = Judge(worker, (OracleName.NUMERIC,)).verdicts(case)
+    assert (verdict.shown.kind, verdict.culprit) == ("does-not-build", "CallTIRRewrite")
+    assert weighed(worker, case, OracleName.NUMERIC).blame == "AttachGlobalSymbol"
+
+
+@I.ir_module
 class Loose:
     I.module_global_infos({"vdevice": [I.vdevice("llvm", 0)]})
 

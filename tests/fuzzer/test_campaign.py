@@ -224,12 +224,15 @@ def test_an_interrupt_ends_with_the_summary_and_is_resumed(tmp_path: Path, numbe
 def test_a_signal_before_the_first_case_interrupts_the_campaign(
     tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = signal.getsignal(number)
+    before = signal.signal(number, signal.default_int_handler)  # the tests themselves may run under nohup
     monkeypatch.setattr("fuzzer.cli.verbs.run._announce", lambda *_: signal.raise_signal(number))
     out = tmp_path / "out"
-    assert main(["run", "--passes", "Normalize", "--seed", "5", "--time", "1m", "--out", str(out)]) == 130
-    assert "interrupted; run the same command again to resume" in capsys.readouterr().err
-    assert signal.getsignal(number) is before
+    try:
+        assert main(["run", "--passes", "Normalize", "--seed", "5", "--time", "1m", "--out", str(out)]) == 130
+        assert "interrupted; run the same command again to resume" in capsys.readouterr().err
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
     with Store.open(out) as store:
         assert (store.info().state, store.info().examples) == ("interrupted", 0)
 

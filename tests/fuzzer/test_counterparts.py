@@ -158,7 +158,7 @@ class Effects:
     def main(x: R.Tensor((1,), "float32")) -> R.Tensor((1,), "float32"):
         cls = Effects
         lv: R.Any = R.make_closure(cls.f1, (x,))
-        lv1: R.Any = R.invoke_closure(lv, R.tuple(), ty_args=R.Any)  # noqa: F841
+        lv1: R.Any = R.invoke_closure(lv, R.tuple(), ty_args=R.Any)  # noqa: F841  # the call has effects
         with R.dataflow():
             lv2: R.Tensor((1,), "float32") = R.abs(x)
             R.output(lv2)

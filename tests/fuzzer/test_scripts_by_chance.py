@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from fuzzer.core.case import Case
 from fuzzer.findings.assessment import Assessment, Culprit, EvidenceClass, Severity
 from fuzzer.findings.script_parts import Ending, RenderedScript, ScriptParts, ShortForms, ShortScript, Words
+from fuzzer.minimizer.judge.judge import Judge
 from fuzzer.triage.script import LONG, SHORT, _checked, write_checked
 from oracles.core.verdict import Evidence, Outcome, Verdict
 from relaxkit.passes.contract import OracleName
@@ -55,7 +55,9 @@ def test_neither_form_counts_if_it_fails_by_chance(
     answers = {LONG: long, SHORT: ShortForms((form,))}
     monkeypatch.setattr("fuzzer.triage.script.nearest_passing", lambda *_: None)
     monkeypatch.setattr("fuzzer.triage.script.Judge", lambda *_: judge)
-    judge: Any = SimpleNamespace(worker=None, oracles=(), memory=0, ask=lambda what, *_: answers[what])
+    monkeypatch.setattr(Judge, "ask", lambda _, what, *__: answers[what])
+    worker: Any = None
+    judge = Judge(worker, ())
     evidence = Evidence("uninitialized-read", "", (), "", "")
     verdict = Verdict(OracleName.NUMERIC, Outcome.FAIL, "LegalizeOps", evidence=evidence)
     written = tmp_path / "written" / "repro.py"

@@ -21,7 +21,6 @@ from oracles.core.evidence import evidence_of
 from oracles.core.module_facts import apply, complaint, has_unlisted_device
 from oracles.core.verdict import Evidence, Verdict
 from relaxkit.ir.functions import relax_functions
-from relaxkit.ir.lowered import is_lowered
 from relaxkit.ir.walk import is_constant, operator_of, places
 from relaxkit.passes.contract import OracleName, Trait
 from relaxkit.passes.contracts import CONTRACTS
@@ -47,8 +46,8 @@ def _rest(failed: FailedCase) -> list[Step]:
     """Return the steps behind the judged pass."""
     subject = failed.subject
     rest = range(0 if failed.index is None else failed.index + 1, len(subject.chain))
-    steps: list[Step] = [(subject.plan.steps[number].ref.name, subject.built(number)) for number in rest]
-    return steps if is_lowered(subject.output.module) else steps + lowering()
+    names = ((subject.plan.steps[number].ref.name, subject.built(number)) for number in rest)
+    return [*names, *lowering()]
 
 
 def behind(case: Case, verdict: Verdict, blame: str) -> tuple[Case, Verdict] | None:
