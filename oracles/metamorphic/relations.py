@@ -204,7 +204,7 @@ _IDEMPOTENCE = Relation(
     _on_its_own_output,
     {
         Disagreement.RAISED: EvidenceTemplate("{error}", "a safe second run", "an error", (_refused_again,)),
-        Disagreement.ILL_FORMED: EvidenceTemplate("{error}", _SAFE, "{run.diff}", (_by_design,)),
+        Disagreement.ILL_FORMED: EvidenceTemplate("{error}", _SAFE, "{error}\n{run.diff}", (_by_design,)),
         Disagreement.UNEQUAL: EvidenceTemplate(
             "{run.parts}", "{run.how} changes nothing", "{run.diff}", (lambda subject, _: subject.incomparable,)
         ),

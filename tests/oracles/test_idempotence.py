@@ -10,6 +10,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from fuzzer.repro.checks.check import seen_line
 from oracles.core.verdict import Outcome
 from relaxkit.passes.contract import Contract, Idempotence, OracleName, Refusal
 from relaxkit.passes.pass_ref import PassRef
@@ -73,6 +74,7 @@ def test_ill_formed_second_output_fails_whatever_the_contract(say: Say) -> None:
     assert verdict.outcome is Outcome.FAIL
     assert verdict.evidence is not None
     assert verdict.evidence.kind == "ill-formed"
+    assert seen_line(verdict.evidence) == verdict.evidence.message.splitlines()[0], "the complaint, then what differs"
 
 
 def test_what_a_tolerated_complaint_may_have_hidden_is_not_blamed_on_the_second_run(say: Say) -> None:

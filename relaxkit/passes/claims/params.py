@@ -33,7 +33,7 @@ def bound_parameter_left(ran: Any) -> str:
 
 @claimed(
     "num_input counts parameters that are there",
-    "the passes that read it assert this (BundleModelParams) or crash (LiftTransformParams: SIGSEGV)",
+    "the passes that read it assert this (BundleModelParams), or raise an error or crash (LiftTransformParams)",
     shown='assert After["{name}"].attrs["num_input"] <= len(After["{name}"].params)',
 )
 def inputs_not_there(ran: Any) -> str:
