@@ -79,7 +79,7 @@ def test_a_page_without_a_cause_gets_that_of_its_program() -> None:
     own = upstream.of_pages(upstream.load())["71811b9acb"]
     page = (ROOT / "docs" / "upstream" / "71811b9acb.md").read_text()
     head, _, rest = page.partition("### Cause\n")
-    bare = head.replace("\nAlready", "\nPerhaps already") + "### Notes\n" + rest.partition("### Notes\n")[2]
+    bare = head.replace("\nAlready", "\nPerhaps already") + "### Environment\n" + rest.partition("### Environment\n")[2]
     assert upstream.with_cause(bare, own) == page
     assert upstream.with_cause(page, own) == page, "what is there stays"
     fields = {name: getattr(own, name) for name in own.__struct_fields__}
@@ -98,7 +98,7 @@ def test_causes_stand_in_pages_as_issues_write_what_was_said_of_them() -> None:
         causes = [each.told for each in judgements if each.cause == own.cause]
         listed = ("", known.get(own.cause, ""))
         written = (upstream.cause_section(each, version, of) for each in causes for of in listed)
-        assert any(f"\n{each}\n### Notes\n" in text for each in written), page
+        assert any(f"\n{each}\n### Environment\n" in text for each in written), page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))

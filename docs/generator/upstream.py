@@ -116,7 +116,7 @@ def with_cause(text: str, judgement: Judgement) -> str:
     told, environment = judgement.told, re.search(r"^\* TVM: (\S+)$", text, re.MULTILINE)
     if environment is None or "\n### Cause\n" in text or not _names(told.reason) <= _names(script_of(text)):
         return text
-    text = text.replace("### Notes\n", f"{cause_section(told, environment[1])}\n### Notes\n", 1)
+    text = text.replace("### Environment\n", f"{cause_section(told, environment[1])}\n### Environment\n", 1)
     return text.replace("\nPerhaps already", "\nAlready", 1) if told.upstream else text
 
 

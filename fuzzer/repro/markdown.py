@@ -108,12 +108,12 @@ def bug_report(
         f"{_line(finding.assessment.told(verdict))}\n",
         f"### Expected behavior\n\n{_sentence(_prose(words.expected))}\n",
         f"### Actual behavior\n\n{_sentence(actual)}",
+        "" if cause is None else cause_section(cause, info.tvm_version, reported, heading),
         f"### Environment\n\n{_environment(info)}",
         f"### Steps to reproduce\n\n{_steps(finding, parts, script, own, info.tvm_version)}",
         change and f"### {'What differs' if lead else 'Before and after'}\n\n{change}",
         _nearest(parts),
         _bisection(bisected),
-        "" if cause is None else cause_section(cause, info.tvm_version, reported, heading),
         f"### Notes\n\n{_notes(finding, own, module, directory)}",
     ]
     return "\n".join(section for section in sections if section)
