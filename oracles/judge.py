@@ -109,8 +109,10 @@ def _unsuitable(subject: Subject) -> str:
         return subject.unprepared
     if reason := out_of_order(subject.plan, is_lowered(subject.original)):
         return reason
-    if facts.complaint is not None or (facts.unfit and not subject.plan.prepare):
+    if facts.complaint is not None:
         return "prepared module is ill-formed" if subject.plan.prepare else "input is ill-formed"
+    if facts.unfit and not subject.plan.prepare:
+        return facts.unfit
     for precondition in subject.contract.preconditions:
         if (unmet := precondition(facts.module)) is not None:
             return unmet

@@ -17,7 +17,7 @@ from tvm_ffi.serialization import from_json_graph_str
 from oracles.core.evidence import evidence_of
 from oracles.core.function_signatures import mistyped_call
 from oracles.core.objection import subject_of
-from oracles.core.verdict import Details, Evidence
+from oracles.core.verdict import UNFIT, Details, Evidence
 from relaxkit.ir.equality import graph_of, module_of, text_of
 from relaxkit.ir.functions import relax_functions
 from relaxkit.ir.types import parts_of_type
@@ -181,9 +181,10 @@ class ModuleFacts:
         return complaint(self.module) or mistyped_call(self.module)
 
     @cached_property
-    def unfit(self) -> bool:
-        """Whether a kernel is ill-formed, as LegalizeOps makes some for two devices, or a device is not listed."""
-        return ill_formed_kernel(self.module) is not None or has_unlisted_device(self.module)
+    def unfit(self) -> str:
+        """Why it is no input, by ``UNFIT``; empty where it is one. LegalizeOps makes such kernels for two devices."""
+        wrong = (ill_formed_kernel(self.module), has_unlisted_device(self.module))
+        return next((reason for reason, found in zip(UNFIT, wrong, strict=True) if found), "")
 
     @cached_property
     def fingerprint(self) -> int:

@@ -26,8 +26,11 @@ UNPROMISED = ("no postcondition", "locality is not promised", NOTE)
 CUT_SHORT = "cut short: a known finding"
 """The reason of oracles that are not asked any more."""
 
+UNFIT = ("a kernel of the input is ill-formed", "the input has a device that it does not list")
+"""Reasons that a module is no input, though TVM's checker accepts it."""
+
 UNUSABLE = frozenset(
-    {"no output", "output is ill-formed", "input is ill-formed", "prepared module is ill-formed", CUT_SHORT}
+    {"no output", "output is ill-formed", "input is ill-formed", "prepared module is ill-formed", CUT_SHORT, *UNFIT}
 )
 
 UNCOVERED = "no contract says whether that is allowed"

@@ -50,7 +50,7 @@ def test_what_a_pass_makes_of_an_unlisted_device_is_not_held_against_it() -> Non
 def test_a_module_that_names_an_unlisted_device_is_no_input() -> None:
     given = UPDATE.build()(BUNDLE.build()(on_a_device()))
     found = {(each.outcome, each.reason) for each in judge(Subject(given, [LIFT]))}
-    assert found == {(Outcome.SKIP, "input is ill-formed")}
+    assert found == {(Outcome.SKIP, "the input has a device that it does not list")}
     assert {each.outcome for each in judge(Subject(on_a_device(), [LIFT]))} != {Outcome.SKIP}
 
 
