@@ -12,7 +12,7 @@ from fuzzer.core.toml import parse_toml
 from fuzzer.findings.file import Decisions, decisions_in, load_decisions
 
 ROOT = Path(__file__).parents[2]
-LATER = ((161803, AUDITED, 1.05, 1.08), (577215, AUDITED | {161803}, 1.045, 1.13))
+LATER = ((161803, AUDITED, 1.02, 1.02), (577215, AUDITED | {161803}, 1.04, 1.06))
 """Campaigns that came when rule and decisions were there, those that had come before, and the most reports a cause."""
 
 
@@ -67,7 +67,7 @@ def test_reports_per_cause_of_each_campaign(failures: list[Labelled], decisions:
         met = [each for each in failures if seed in each.seeds]
         rule, decided = by_family(met), by_family(met, decisions)
         print(f"seed {seed}, the rule alone: {rule}\nseed {seed}, with findings.toml: {decided}")
-        assert rule.per_cause <= 1.08
+        assert rule.per_cause <= 1.07
         assert decided.per_cause <= 1.01
 
 
@@ -94,7 +94,7 @@ def test_the_rules_hold_on_the_half_that_they_were_not_chosen_on(failures: list[
     print(f"\nchosen on: {chosen}\nheld out:  {held}")
     assert held.failures >= 60
     assert (chosen.merged, held.merged) == ((), ())
-    assert max(held.per_cause, chosen.per_cause) <= 1.08
+    assert max(held.per_cause, chosen.per_cause) <= 1.05
 
 
 def test_edits_tell_what_words_do_not(failures: list[Labelled]) -> None:
